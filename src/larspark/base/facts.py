@@ -1,0 +1,122 @@
+"""Batches of stream elements, as rows or as Arrow columns, each made from the other on demand.
+
+Arrival order matters to tuple windows, so every element carries the number of its arrival.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.terms import Constant, constant
+
+# The Arrow type of an argument column says what constants it holds.
+ARGUMENT_TYPES = (pa.int64(), pa.float64(), pa.string())
+
+
+class Row(NamedTuple):
+    """One element that arrived: when it happened, what, and as the how-manieth (from 0)."""
+
+    t: int
+    atom: Atom
+    seq: int
+
+
+class Segment(NamedTuple):
+    """Elements of one predicate whose arguments have the same types, as columns.
+
+    The table's columns are `t` and `seq` (int64, ascending by seq), then one per argument, named
+    "0", "1", ..., each of one of `ARGUMENT_TYPES`. Floats that are whole numbers are allowed here
+    and mean the integer (see `terms.constant`); there are no nulls.
+    """
+
+    signature: Signature
+    table: pa.Table
+
+
+class FactBatch(Protocol):
+    """Elements in arrival order. `last_t` may lie after the last element: time moved on."""
+
+    @property
+    def last_t(self) -> int | None: ...
+
+    def __len__(self) -> int: ...
+
+    def rows(self) -> Iterator[Row]: ...
+
+    def segments(self) -> Sequence[Segment]: ...
+
+
+class RowBatch:
+    """A batch that came as rows."""
+
+    __slots__ = ("_rows", "last_t")
+
+    def __init__(self, rows: Sequence[Row], last_t: int | None = None) -> None:
+        self._rows = rows
+        times = [row.t for row in rows]
+        if last_t is not None:
+            times.append(last_t)
+        self.last_t = max(times, default=None)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def segments(self) -> Sequence[Segment]:
+        grouped: dict[tuple[str, tuple[type, ...]], list[Row]] = {}
+        for row in self._rows:
+            key = (row.atom.predicate, tuple(map(type, row.atom.args)))
+            grouped.setdefault(key, []).append(row)
+        return [_segment(predicate, types, rows) for (predicate, types), rows in grouped.items()]
+
+
+class ColumnBatch:
+    """A batch that came as columns."""
+
+    __slots__ = ("_segments", "last_t")
+
+    def __init__(self, segments: Sequence[Segment], last_t: int | None = None) -> None:
+        self._segments = segments
+        times = [
+            max_t
+            for segment in segments
+            if (max_t := pa.compute.max(segment.table["t"]).as_py()) is not None
+        ]
+        if last_t is not None:
+            times.append(last_t)
+        self.last_t = max(times, default=None)
+
+    def __len__(self) -> int:
+        return sum(segment.table.num_rows for segment in self._segments)
+
+    def rows(self) -> Iterator[Row]:
+        rows: list[Row] = []
+        for signature, table in self._segments:
+            columns = [column.to_pylist() for column in table.columns]
+            rows.extend(
+                Row(t, Atom(signature.predicate, tuple(map(constant, args))), seq)
+                for t, seq, *args in zip(*columns, strict=True)
+            )
+        rows.sort(key=lambda row: row.seq)
+        return iter(rows)
+
+    def segments(self) -> Sequence[Segment]:
+        return self._segments
+
+
+AnyBatch: TypeAlias = RowBatch | ColumnBatch
+
+_ARROW = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+
+
+def _segment(predicate: str, types: tuple[type, ...], rows: Sequence[Row]) -> Segment:
+    names = ["t", "seq", *map(str, range(len(types)))]
+    columns: list[Iterable[Constant]] = [[row.t for row in rows], [row.seq for row in rows]]
+    columns.extend(zip(*(row.atom.args for row in rows), strict=True))
+    arrow_types = [pa.int64(), pa.int64(), *(_ARROW[kind] for kind in types)]
+    arrays = [pa.array(c, type=kind) for c, kind in zip(columns, arrow_types, strict=True)]
+    return Segment(Signature(predicate, len(types)), pa.table(arrays, names=names))

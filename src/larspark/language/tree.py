@@ -1,0 +1,196 @@
+"""The trees of the language: formulas, windows, rules, programs.
+
+Trees are frozen and compare by content; the place they came from does not count.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import Span
+from larspark.base.terms import Constant, Term, Variable
+
+NOWHERE = Span("<program>", 1, 1, 1, 1)
+
+
+def _span() -> Span:
+    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """`[past,+future every hop]` in time points; `past` is None for the whole past, `[*]`."""
+
+    past: int | None
+    future: int = 0
+    every: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TupleWindow:
+    """`[#past,+future by Key]`: the last and the next tuples, of each group when `by` is given."""
+
+    past: int
+    future: int = 0
+    by: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FilterWindow:
+    """`[only p(a,_), q(_)]`: the atoms that one of the patterns matches."""
+
+    patterns: tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWindow:
+    """`[mywindow(3)]`: a function registered from Python."""
+
+    name: str
+    args: tuple[Constant, ...] = ()
+
+
+Window: TypeAlias = TimeWindow | TupleWindow | FilterWindow | NamedWindow
+
+
+@dataclass(frozen=True, slots=True)
+class AtomFormula:
+    atom: Atom
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left operator right`, with operator one of `= != < <= > >=`."""
+
+    operator: str
+    left: Term
+    right: Term
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    value: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    body: "Formula"
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Two or more conjuncts; a conjunct is never itself an `And`."""
+
+    parts: tuple["Formula", ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Two or more disjuncts; a disjunct is never itself an `Or`."""
+
+    parts: tuple["Formula", ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Implies:
+    left: "Formula"
+    right: "Formula"
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    body: "Formula"
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    body: "Formula"
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    time: Term
+    body: "Formula"
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    window: Window
+    body: "Formula"
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    body: "Formula"
+    span: Span = _span()
+
+
+Formula: TypeAlias = (
+    AtomFormula
+    | Comparison
+    | Truth
+    | Not
+    | And
+    | Or
+    | Implies
+    | Some
+    | Always
+    | At
+    | Windowed
+    | Reset
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`head :- body.` A constraint has the head `Truth(False)`, a fact an empty body.
+
+    No element of the body is an `And`: a conjunction in a body is the same as a comma.
+    """
+
+    head: Formula
+    body: tuple[Formula, ...] = ()
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """`#background "lines.csv" as line/2.`"""
+
+    path: str
+    signature: Signature
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """How long one time point lasts, in microseconds."""
+
+    microseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole program, includes resolved and durations turned into time points.
+
+    `inputs` and `shows` are None when no directive names them.
+    """
+
+    rules: tuple[Rule, ...]
+    tick: Tick | None = None
+    inputs: frozenset[Signature] | None = None
+    shows: frozenset[Signature] | None = None
+    remembered: frozenset[Signature] = frozenset()
+    backgrounds: tuple[Background, ...] = ()
+    source: str = field(default="<program>", compare=False, repr=False)
