@@ -1,0 +1,76 @@
+"""What every engine offers, and what it gives back."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+
+from larspark.base.atoms import Atom
+from larspark.base.facts import AnyBatch
+
+
+class Point(NamedTuple):
+    """The output at one time point; `atoms` is None when there is no answer stream."""
+
+    t: int
+    atoms: frozenset[Atom] | None
+
+
+class Change(NamedTuple):
+    """What begins and what ends to hold at t, compared with the time point before."""
+
+    t: int
+    added: tuple[Atom, ...]
+    removed: tuple[Atom, ...]
+
+
+class Model(NamedTuple):
+    """One answer stream: its derived atoms by time point, shown predicates only."""
+
+    stream: dict[int, frozenset[Atom]]
+
+
+class Answers(Protocol):
+    """The output over the time points [first, last], built in the form that is asked for."""
+
+    first: int
+    last: int
+
+    def points(self) -> Iterator[Point]: ...
+
+    def changes(self) -> Iterator[Change]: ...
+
+    def intervals(self) -> Sequence[tuple[Atom, int, int]]:
+        """Maximal intervals within [first, last], sorted by start, then by the atom's text."""
+
+    def table(self) -> pa.Table:
+        """The same intervals as a table: atom (string), from, to."""
+
+
+class Settings(NamedTuple):
+    """How the time of a run is laid out (see meaning: timeline, hindsight, until)."""
+
+    start: int | None = None
+    hindsight: bool = False
+    until: int | None = None
+    # Evaluate after every element (a tick), not only after every time point.
+    push: bool = False
+
+
+class Engine(Protocol):
+    """An engine reads elements in time order and answers time point by time point."""
+
+    def append(self, batch: AnyBatch) -> None:
+        """Take elements in; none may lie before the time point already advanced to."""
+
+    def advance(self, t: int) -> Answers:
+        """The answers for every time point after the last advance, up to t."""
+
+    def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
+        """The answer streams at a time point not before the last advance, in a fixed order."""
+
+    def save(self) -> bytes:
+        """The whole state, versioned and checked, without pickle."""
+
+    def restore(self, state: bytes) -> None:
+        """Continue from a saved state of the same program; anything else is an error."""
