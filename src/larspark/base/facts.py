@@ -4,9 +4,10 @@ Arrival order matters to tuple windows, so every element carries the number of i
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Constant, constant
@@ -35,21 +36,11 @@ class Segment(NamedTuple):
     table: pa.Table
 
 
-class FactBatch(Protocol):
-    """Elements in arrival order. `last_t` may lie after the last element: time moved on."""
-
-    @property
-    def last_t(self) -> int | None: ...
-
-    def __len__(self) -> int: ...
-
-    def rows(self) -> Iterator[Row]: ...
-
-    def segments(self) -> Sequence[Segment]: ...
-
-
 class RowBatch:
-    """A batch that came as rows."""
+    """Elements that came as rows, in arrival order.
+
+    `last_t` may lie after the last element: time moved on.
+    """
 
     __slots__ = ("_rows", "last_t")
 
@@ -66,6 +57,11 @@ class RowBatch:
     def rows(self) -> Iterator[Row]:
         return iter(self._rows)
 
+    def numbered_from(self, seq: int) -> "RowBatch":
+        """The same elements, arrivals numbered from here on."""
+        rows = [Row(row.t, row.atom, number) for number, row in enumerate(self._rows, seq)]
+        return RowBatch(rows, self.last_t)
+
     def segments(self) -> Sequence[Segment]:
         grouped: dict[tuple[str, tuple[type, ...]], list[Row]] = {}
         for row in self._rows:
@@ -75,7 +71,7 @@ class RowBatch:
 
 
 class ColumnBatch:
-    """A batch that came as columns."""
+    """Elements that came as columns; `last_t` as in `RowBatch`."""
 
     __slots__ = ("_segments", "last_t")
 
@@ -84,7 +80,7 @@ class ColumnBatch:
         times = [
             max_t
             for segment in segments
-            if (max_t := pa.compute.max(segment.table["t"]).as_py()) is not None
+            if (max_t := pc.max(segment.table["t"]).as_py()) is not None
         ]
         if last_t is not None:
             times.append(last_t)
@@ -103,6 +99,17 @@ class ColumnBatch:
             )
         rows.sort(key=lambda row: row.seq)
         return iter(rows)
+
+    def numbered_from(self, seq: int) -> "ColumnBatch":
+        """The same elements, arrivals numbered from here on."""
+        first = min((pc.min(table["seq"]).as_py() for _, table in self._segments), default=seq)
+        if first == seq:
+            return self
+        moved = [
+            Segment(signature, table.set_column(1, "seq", pc.add(table["seq"], seq - first)))
+            for signature, table in self._segments
+        ]
+        return ColumnBatch(moved, self.last_t)
 
     def segments(self) -> Sequence[Segment]:
         return self._segments

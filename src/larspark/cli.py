@@ -1,0 +1,158 @@
+"""The terminal's front door. People get tables and colours, pipes get JSON Lines."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+
+from larspark import __version__, api
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Problem, Severity
+from larspark.feeds import Stream, change_line, interval_line, point_line, read_background
+from larspark.run.protocol import Settings
+from larspark.run.replay import changes, intervals, replay
+
+app = typer.Typer(
+    name="larspark",
+    help="Rules over event streams, with exact meaning.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class Form(StrEnum):
+    POINTS = "points"
+    INTERVALS = "intervals"
+    CHANGES = "changes"
+
+
+class Mode(StrEnum):
+    PULL = "pull"
+    PUSH = "push"
+
+
+class OnError(StrEnum):
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+class Dialect(StrEnum):
+    LARS = "lars"
+    TICKER = "ticker"
+    LASER = "laser"
+
+
+class EngineName(StrEnum):
+    AUTO = "auto"
+    ORACLE = "oracle"
+
+
+ProgramFile = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A .lars file.")]
+StreamFile = Annotated[str, typer.Option("--stream", "-s", help="Events: a file, or - for stdin.")]
+BackgroundFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--background", "-b", help="Background data: .lars, .csv, .jsonl or .parquet."),
+]
+EngineOption = Annotated[EngineName, typer.Option("--engine", "-e", help="Who computes.")]
+DialectOption = Annotated[Dialect, typer.Option(help="How to read the program.")]
+FromOption = Annotated[int | None, typer.Option("--from", help="The timeline's first time point.")]
+UntilOption = Annotated[int | None, typer.Option("--until", help="The timeline's last time point.")]
+HindsightOption = Annotated[bool, typer.Option("--hindsight", help="Know the whole stream.")]
+MapOption = Annotated[
+    str | None, typer.Option("--map", help="Columns to atoms: 'time -> temp(sensor, value)'.")
+]
+OnErrorOption = Annotated[OnError, typer.Option("--on-error", help="What a bad line does.")]
+LatenessOption = Annotated[int, typer.Option(min=0, help="Time points of disorder to put right.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON Lines, also at a terminal.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"larspark {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Rules over event streams, with exact meaning."""
+
+
+@app.command(
+    epilog="Example: [bold]larspark check traffic.lars[/bold]",
+    short_help="What is known about a program before it runs.",
+)
+def check(
+    program: ProgramFile,
+    background: BackgroundFiles = None,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Say everything that is wrong with a program, and what is known about it before it runs."""
+    loaded = api.Program.load(program, dialect=dialect)
+    report = loaded.check(_background(background))
+    problems = [*loaded.warnings, *report.problems]
+    _complain(problems)
+    if not any(problem.severity is Severity.ERROR for problem in problems):
+        if json or not sys.stdout.isatty():
+            _write_json(sys.stdout, report.to_json())
+        else:
+            typer.echo(str(report))
+    elif json:
+        _write_json(sys.stdout, {"problems": [_problem_json(problem) for problem in problems]})
+    if any(problem.severity is Severity.ERROR for problem in problems):
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog="Example: [bold]larspark run traffic.lars --stream events.jsonl --as intervals[/bold]",
+    short_help="The answers at every time point of a stream.",
+)
+def run(
+    program: ProgramFile,
+    stream: StreamFile,
+    background: BackgroundFiles = None,
+    engine: EngineOption = EngineName.AUTO,
+    start: FromOption = None,
+    to: Annotated[int | None, typer.Option("--to", help="The last evaluation time.")] = None,
+    at: Annotated[int | None, typer.Option("--at", help="Only this time point.")] = None,
+    hindsight: HindsightOption = False,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
+    mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here.")] = None,
+    mapping: MapOption = None,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Run a program over a stream and write what holds at every time point."""
+    if at is not None and to is not None:
+        raise typer.BadParameter("--at and --to exclude each other")
+    if mode is Mode.PUSH and form is not Form.POINTS:
+        raise typer.BadParameter("--mode push gives points")
+    loaded = _load(program, dialect)
+    source = _stream(stream, mapping, loaded, on_error, lateness)
+    settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
+    session = api.open_session(loaded, _background(background), engine.value, settings)
+    pieces = replay(
+        session, source.batches(), to=at if at is not None else to, hindsight=hindsight
+    )
+    with _destination(output) as out:
+        for line in _answer_lines(pieces, form, at, people=_for_people(out, json)):
+            out.write(line)
+    _say_what_was_skipped(source)

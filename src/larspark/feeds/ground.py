@@ -1,0 +1,217 @@
+"""Ground atoms as text: `tram(a1,b)`, `temp("New York",-3.5)`, `done`."""
+
+import re
+
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError
+from larspark.base.terms import Constant, constant
+from larspark.feeds.refusal import Refused
+
+NAME = re.compile(r"[a-z][A-Za-z0-9_]*")
+NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_PLAIN = re.compile(r'([a-z][A-Za-z0-9_]*)(?:\(([^()"]+)\))?')
+_WORD = re.compile(r"\w+")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+# Texts are remembered, because streams repeat themselves; the bounds keep hostile ones small.
+_REMEMBERED = 1 << 16
+_REMEMBERED_LENGTH = 200
+
+
+class GroundAtoms(dict[str, Atom]):
+    """Atoms by their text, read on first use and then remembered for a while.
+
+    >>> GroundAtoms()["temp(s1, 21.50)"]
+    Atom(predicate='temp', args=('s1', 21.5))
+    """
+
+    def __init__(self) -> None:
+        self._constants = _PlainConstants()
+
+    def __missing__(self, text: str) -> Atom:
+        atom = self._plain(text) or _careful(text)
+        if len(text) <= _REMEMBERED_LENGTH:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[text] = atom
+        return atom
+
+    def _plain(self, text: str) -> Atom | None:
+        """The atom, if all its arguments are names and numbers; most are."""
+        match = _PLAIN.fullmatch(text)
+        if match is None:
+            return None
+        predicate, inner = match.groups()
+        if inner is None:
+            return Atom(predicate)
+        constants = self._constants
+        try:
+            return Atom(predicate, tuple([constants[token] for token in inner.split(",")]))
+        except Refused:
+            return None
+
+
+class _PlainConstants(dict[str, Constant]):
+    """Names and numbers by their text, as above."""
+
+    def __missing__(self, text: str) -> Constant:
+        token = text.strip(" \t\r\n")
+        value = token if NAME.fullmatch(token) else number(token)
+        if len(text) <= _REMEMBERED_LENGTH:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[text] = value
+        return value
+
+
+def ground_atom(text: str, source: str = "<atom>") -> Atom:
+    """Read one ground atom.
+
+    >>> ground_atom('temp("New York", -3.5)')
+    Atom(predicate='temp', args=('New York', -3.5))
+    >>> ground_atom("tram(a1,St)")
+    Traceback (most recent call last):
+    larspark.base.problems.LarsparkError: <atom>:1:9: error L312: `St` is a variable, ...
+    """
+    try:
+        return _careful(text)
+    except Refused as refused:
+        raise LarsparkError(refused.at(source, 1, text)) from None
+
+
+def number(text: str) -> Constant:
+    """Read a number as the language writes it.
+
+    >>> number("-3"), number("2.0"), number("1e-3")
+    (-3, 2, 0.001)
+    """
+    if not NUMBER.fullmatch(text):
+        raise Refused("L312", f"`{text}` is not a number")
+    if "." in text or "e" in text or "E" in text:
+        value: Constant = float(text)
+    else:
+        # Python refuses to read integers of many thousand digits; ours have at most 19.
+        digits = text.lstrip("-").lstrip("0")
+        if len(digits) > 19:
+            raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit integer")
+        value = int(text)
+    try:
+        return constant(value)
+    except ValueError:
+        kind = "integer" if isinstance(value, int) else "float"
+        raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit {kind}") from None
+
+
+def string(text: str) -> str:
+    """Read a quoted string.
+
+    >>> string('"New York"')
+    'New York'
+    """
+    for escape in _ESCAPE.finditer(text):
+        if escape[1] not in _ESCAPED:
+            raise Refused(
+                "L312",
+                f"`{escape[0]}` is not an escape",
+                r'the escapes are \" \\ \n \r \t',
+                escape.start(),
+            )
+    return _ESCAPE.sub(lambda escape: _ESCAPED[escape[1]], text[1:-1])
+
+
+def value_constant(value: object) -> Constant:
+    """The constant that a JSON, Arrow or Python value is.
+
+    >>> value_constant("New York"), value_constant(2.0), value_constant(True)
+    ('New York', 2, 'true')
+    """
+    match value:
+        case int() | float() | str():
+            try:
+                return constant(value)
+            except ValueError as error:
+                raise Refused("L313", shortened(str(error), 120)) from None
+        case None:
+            raise Refused("L313", "null is not a constant")
+        case _:
+            raise Refused("L313", f"a value of type {type(value).__name__} is not a constant")
+
+
+def predicate(value: object) -> str:
+    """A predicate given by itself, not inside the text of an atom."""
+    if not isinstance(value, str):
+        raise Refused("L312", "the predicate is not a text")
+    if not NAME.fullmatch(value):
+        raise Refused("L312", f"`{shortened(value)}` is not a predicate", _PREDICATE_HINT)
+    return value
+
+
+def shortened(text: str, limit: int = 40) -> str:
+    """The text, or its beginning when it is too long to be shown."""
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+_PREDICATE_HINT = "a predicate is a lowercase letter, then letters, digits and `_`"
+
+
+def _careful(text: str) -> Atom:
+    position = _skip(text, 0)
+    head = NAME.match(text, position)
+    if head is None:
+        raise Refused("L312", f"{_found(text, position)}, not a predicate", _PREDICATE_HINT, position)
+    position = _skip(text, head.end())
+    args: list[Constant] = []
+    if text.startswith("(", position):
+        separator = "("
+        while separator != ")":
+            value, position = _argument(text, _skip(text, position + 1))
+            args.append(value)
+            position = _skip(text, position)
+            separator = text[position : position + 1]
+            if separator not in (",", ")"):
+                raise Refused("L312", f"{_found(text, position)}, not `,` or `)`", offset=position)
+        position = _skip(text, position + 1)
+    if position < len(text):
+        hint = "an atom ends without a full stop here" if text[position] == "." else ""
+        raise Refused("L312", f"{_found(text, position)} after the atom", hint, position)
+    return Atom(head[0], tuple(args))
+
+
+def _argument(text: str, position: int) -> tuple[Constant, int]:
+    """The constant at the position, and where it ends."""
+    if name := NAME.match(text, position):
+        return name[0], name.end()
+    try:
+        if digits := NUMBER.match(text, position):
+            return number(digits[0]), digits.end()
+        if quoted := STRING.match(text, position):
+            return string(quoted[0]), quoted.end()
+    except Refused as refused:
+        raise refused.moved(position) from None
+    if text.startswith('"', position):
+        raise Refused("L312", "a quoted string is not closed in its line", offset=position)
+    if (word := _WORD.match(text, position)) and (word[0][0].isupper() or word[0][0] == "_"):
+        shown = shortened(word[0])
+        raise Refused(
+            "L312",
+            f"`{shown}` is a variable, and a fact has none",
+            f'quote a text that does not begin with a lowercase letter: "{shown}"',
+            position,
+        )
+    raise Refused("L312", f"{_found(text, position)}, not a constant", offset=position)
+
+
+def _skip(text: str, position: int) -> int:
+    space = _SPACE.match(text, position)
+    return space.end() if space else position
+
+
+def _found(text: str, position: int) -> str:
+    if position >= len(text):
+        return "the text ends"
+    word = _WORD.match(text, position)
+    return f"found `{shortened(word[0] if word else text[position])}`"

@@ -1,0 +1,128 @@
+"""Where bytes come from: a file, a compressed file, standard input, an open file object."""
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import IO, BinaryIO, Literal, TypeAlias, cast
+
+import pyarrow as pa
+
+from larspark.base.problems import LarsparkError, Problem
+
+Place: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "lars"]
+
+FORMATS: tuple[Format, ...] = ("jsonl", "csv", "tsv", "parquet", "arrow", "lars")
+_SUFFIXES: dict[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+    ".feather": "arrow",
+    ".lars": "lars",
+}
+
+
+class Source:
+    """A place that can be opened, again and again unless its bytes are gone once read."""
+
+    __slots__ = ("_place", "_spent", "_start", "name")
+
+    def __init__(self, place: Place) -> None:
+        self._spent = False
+        self._start: int | None = None
+        if isinstance(place, str | os.PathLike):
+            self._place: Path | BinaryIO | None = None if place == "-" else Path(place)
+            self.name = "<stdin>" if self._place is None else os.fspath(place)
+            if isinstance(self._place, Path) and not self._place.exists():
+                raise self._unreadable("there is no such file")
+            return
+        self._place = _binary(place)
+        name = getattr(place, "name", None)
+        self.name = name if isinstance(name, str) else "<file>"
+        if self._place.seekable():
+            self._start = self._place.tell()
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without folders and suffixes."""
+        return PurePath(self.name).name.split(".")[0]
+
+    def format(self, named: str | None) -> Format:
+        """The format that is named, or else the one that the suffix tells."""
+        if named is not None:
+            for known in FORMATS:
+                if named == known:
+                    return known
+            raise LarsparkError(
+                Problem("L302", f"unknown format `{named}`", hint=f"the formats are {_FORMATS}")
+            )
+        if self._place is None:
+            return "jsonl"
+        suffixes = [s.lower() for s in PurePath(self.name).suffixes if s.lower() != ".gz"]
+        if suffixes and (found := _SUFFIXES.get(suffixes[-1])):
+            return found
+        raise LarsparkError(
+            Problem(
+                "L302",
+                f"the name of {self.name} does not tell its format",
+                hint=f"say the format: one of {_FORMATS}",
+            )
+        )
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The bytes from the beginning; whatever goes wrong while they are read is a problem."""
+        try:
+            if isinstance(self._place, Path):
+                with self._open_path(self._place) as file:
+                    yield file
+            else:
+                yield self._rewound(self._place or sys.stdin.buffer)
+        except (EOFError, zlib.error, gzip.BadGzipFile, pa.ArrowException) as error:
+            raise self._unreadable(str(error).split("\n")[0]) from None
+        except OSError as error:
+            raise self._unreadable(error.strerror or str(error)) from None
+
+    def _open_path(self, path: Path) -> BinaryIO:
+        if not path.is_file():
+            self._spend()
+        if path.suffix.lower() == ".gz":
+            return cast(BinaryIO, gzip.open(path, "rb"))
+        return path.open("rb")
+
+    def _rewound(self, file: BinaryIO) -> BinaryIO:
+        if self._start is None:
+            self._spend()
+        else:
+            file.seek(self._start)
+        return file
+
+    def _spend(self) -> None:
+        if self._spent:
+            raise LarsparkError(
+                Problem("L317", f"{self.name} can be read only once, and it has been read")
+            )
+        self._spent = True
+
+    def _unreadable(self, why: str) -> LarsparkError:
+        return LarsparkError(Problem("L301", f"cannot read {self.name}: {why}"))
+
+
+_FORMATS = ", ".join(FORMATS)
+
+
+def _binary(file: IO[bytes] | IO[str]) -> BinaryIO:
+    if isinstance(file, io.StringIO):
+        # Half surrogate pairs become invalid UTF-8, which the readers report with its line.
+        return io.BytesIO(file.getvalue().encode("utf-8", "surrogatepass"))
+    return cast(BinaryIO, getattr(file, "buffer", file))

@@ -1,0 +1,258 @@
+"""Text to tokens, and tokens to statements.
+
+A statement ends at a `.` that is no part of a number, a string or a comment. Nothing here knows
+the grammar; words of the language are names until the parser is in a place where they are wanted.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from larspark.base.problems import Problem, Severity, Span
+from larspark.language.dialects import Dialect
+from larspark.language.tree import Tick
+
+MAX_PROBLEMS = 100
+# A longer line is of no help below a message.
+_LONGEST_EXCERPT = 400
+
+
+@dataclass(slots=True)
+class Source:
+    """One text that is being read: where it is from, how it is meant, what is wrong with it."""
+
+    name: str
+    text: str
+    dialect: Dialect = Dialect.LARS
+    tick: Tick | None = None
+    problems: list[Problem] = field(default_factory=list)
+    lines: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = self.text.split("\n")
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        hint: str = "",
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        line = self.lines[span.line - 1] if span.line <= len(self.lines) else ""
+        line = line.rstrip("\r").encode("utf-8", "replace").decode("utf-8")
+        excerpt = line if len(line) <= _LONGEST_EXCERPT else ""
+        self.problems.append(Problem(code, message, span, hint, severity, excerpt))
+
+
+class Token:
+    """A word of the text. `type` names the terminal of the grammar."""
+
+    __slots__ = ("column", "end_column", "leads_line", "line", "source", "text", "type")
+
+    def __init__(
+        self, type_: str, text: str, line: int, column: int, leads_line: bool, source: Source
+    ) -> None:
+        self.type = type_
+        self.text = text
+        self.line = line
+        self.column = column
+        self.end_column = column + len(text)
+        self.leads_line = leads_line
+        self.source = source
+
+    @property
+    def span(self) -> Span:
+        return Span(self.source.name, self.line, self.column, self.line, self.end_column)
+
+    def __repr__(self) -> str:
+        return f"Token({self.type}, {self.text!r}, {self.line}:{self.column})"
+
+
+class Statement:
+    """The tokens of one statement, without its final `.`; `end` is the `.` or None at the end."""
+
+    __slots__ = ("end", "tokens")
+
+    def __init__(self, tokens: Sequence[Token], end: Token | None) -> None:
+        self.tokens = tokens
+        self.end = end
+
+
+def span_between(first: Token, last: Token) -> Span:
+    return Span(first.source.name, first.line, first.column, last.line, last.end_column)
+
+
+SYMBOLS = {
+    ":-": "IF",
+    "->": "ARROW",
+    "→": "ARROW",
+    "∧": "AND",
+    "∨": "OR",
+    "¬": "NOT",
+    "⊤": "TRUE",
+    "⊥": "FALSE",
+    "◇": "SOME",
+    "□": "ALWAYS",
+    "⊞": "BOXPLUS",
+    "▷": "RESET",
+    "=": "COMPARE",
+    "!=": "COMPARE",
+    "<": "COMPARE",
+    "<=": "COMPARE",
+    ">": "COMPARE",
+    ">=": "COMPARE",
+    "+": "PLUS",
+    "-": "MINUS",
+    "*": "STAR",
+    "/": "SLASH",
+    "(": "LPAR",
+    ")": "RPAR",
+    "[": "LSQB",
+    "]": "RSQB",
+    ",": "COMMA",
+    ".": "DOT",
+    "#": "HASH",
+    "@": "AT_SIGN",
+}
+
+# Words that mean something where the grammar wants them, and are names everywhere else.
+WORDS = {
+    word: word.upper()
+    for word in (
+        *("and", "or", "not", "some", "always", "reset", "true", "false", "at", "in", "mod"),
+        *("every", "by", "only", "as"),
+        *("tick", "input", "show", "background", "remember", "include"),
+    )
+}
+
+# What people write who know other languages; each is one problem with a hint, not two tokens.
+FOREIGN = {
+    "<-": "`:-`",
+    "←": "`:-`",
+    ":=": "`:-`",
+    "=>": "`:-` in a rule, `->` in a formula, `>=` in a comparison",
+    "<->": "two implications with `->`",
+    "|": "`or`",
+    "||": "`or`",
+    ";": "`or` for a disjunction, `,` for a conjunction",
+    "&": "`and`",
+    "&&": "`and`",
+    "!": "`not`",
+    "~": "`not`",
+    "==": "`=`",
+    "<>": "`!=`",
+    "=<": "`<=`",
+    "≤": "`<=`",
+    "≥": "`>=`",
+    "≠": "`!=`",
+    "**": "a product",
+    "^": "a product",
+    ":": "`,`",
+    "..": "the values one by one",
+}
+
+_TOKEN = re.compile(
+    r"""
+      (?P<SPACE>[^\S\n]+)
+    | (?P<NEWLINE>\n)
+    | (?P<OPEN_COMMENT>/\*|%\*)
+    | (?P<COMMENT>(?:%|//)[^\n]*)
+    | (?P<NAME>[a-z][A-Za-z0-9_]*)
+    | (?P<VARIABLE>_?[A-Z][A-Za-z0-9_]*)
+    | (?P<WILDCARD>_(?![A-Za-z0-9_]))
+    | (?P<NUMBER>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+    | (?P<STRING>"(?:[^"\\\n]|\\[^\n])*")
+    | (?P<FOREIGN><->|<-(?=\s)|←|:=|=>|\|\|?|;|&&?|==|<>|=<|≤|≥|≠|\*\*|\^|~|!(?!=)|:(?!-)|\.\.)
+    | (?P<SYMBOL>:-|->|!=|<=|>=|[-+*/=<>()\[\],.\#@→∧∨¬⊤⊥◇□⊞▷])
+    | (?P<UNCLOSED>"[^\n]*)
+    | (?P<QUOTED>'[^'\n]*'?)
+    | (?P<OTHER>_\w+|[^\x00-\x7f]+|.)
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_COMMENT_END = {"/*": re.compile(r"\*/"), "%*": re.compile(r"\*%")}
+_TICKER_COMMENT_END = re.compile(r"\*/|\*%")
+
+
+def statements(source: Source) -> Iterator[Statement]:
+    """Cut a text into statements; what is no token is reported and its statement dropped."""
+    tokens: list[Token] = []
+    broken = False
+    for token in tokenize(source):
+        if token.type == "DOT":
+            if not broken and tokens:
+                yield Statement(tokens, token)
+            elif not broken:
+                source.report("L104", "a statement is empty", token.span, "remove this `.`")
+            tokens, broken = [], False
+        elif token.type == "BROKEN":
+            broken = True
+        elif token.type == "BROKEN_LINE":
+            tokens, broken = [], False
+        else:
+            tokens.append(token)
+    if tokens and not broken:
+        yield Statement(tokens, None)
+
+
+def tokenize(source: Source) -> Iterator[Token]:
+    """The tokens of a text. BROKEN and BROKEN_LINE stand for places that have been reported."""
+    text, line, line_start, position = source.text, 1, 0, 0
+    leads_line, previous = True, ""
+    match_at = _TOKEN.match
+    ticker = source.dialect is Dialect.TICKER
+    while match := match_at(text, position):
+        kind, word = match.lastgroup, match.group()
+        column, position = position - line_start + 1, match.end()
+        if kind == "SPACE":
+            continue
+        if kind == "NEWLINE":
+            line, line_start, leads_line = line + 1, position, True
+            continue
+        if kind in ("COMMENT", "OPEN_COMMENT"):
+            if ticker and previous in ("NUMBER", "VARIABLE") and word[0] == "%":
+                # Ticker has no comments inside a rule: after an operand `%` is its modulo.
+                position = match.start() + 1
+                previous = "MOD"
+                yield Token("MOD", "mod", line, column, leads_line, source)
+            elif kind == "OPEN_COMMENT":
+                end = (_TICKER_COMMENT_END if ticker else _COMMENT_END[word]).search(text, position)
+                if end is None:
+                    span = Span(source.name, line, column, line, column + 2)
+                    close = word[::-1]
+                    source.report("L103", f"the comment `{word}` is not closed", span, f"close it with `{close}`")
+                    yield Token("BROKEN", word, line, column, leads_line, source)
+                    return
+                position = end.end()
+                newlines = text.count("\n", match.start(), position)
+                if newlines:
+                    line += newlines
+                    line_start = text.rfind("\n", 0, position) + 1
+            continue
+        if kind == "SYMBOL":
+            kind = SYMBOLS[word]
+        token = Token(kind or "", word, line, column, leads_line, source)
+        leads_line = False
+        if kind in ("FOREIGN", "UNCLOSED", "OTHER"):
+            token = _broken(token)
+        previous = token.type
+        yield token
+
+
+def _broken(token: Token) -> Token:
+    """Report what is no token; a string that is not closed takes the rest of its line with it."""
+    source, word, span = token.source, token.text, token.span
+    if token.type == "FOREIGN":
+        source.report("L110", f"`{word}` is not an operator here", span, f"write {FOREIGN[word]}")
+    elif token.type == "UNCLOSED" and word[0] == '"':
+        span = span._replace(end_column=span.column + 1)
+        source.report("L102", "the string is not closed on its line", span, 'close it with `"`')
+        token.type = "BROKEN_LINE"
+        return token
+    else:
+        shown = word if word.isprintable() else ascii(word)[1:-1]
+        hint = 'text with other characters than letters, digits and `_` needs quotes: `"..."`'
+        source.report("L101", f"`{shown}` has no place here", span, hint)
+    token.type = "BROKEN"
+    return token

@@ -1,0 +1,225 @@
+"""Ground formulas: what a formula becomes under a substitution.
+
+Variables are replaced, comparisons decided, and the keys of partitions turned into positions, so
+that Definition 9 can be read off. Wildcards stay: an atom with wildcards holds where one of its
+instances does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Term, Variable, Wildcard
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    FilterWindow,
+    Formula,
+    Implies,
+    NamedWindow,
+    Not,
+    Or,
+    Reset,
+    Some,
+    TimeWindow,
+    Truth,
+    TupleWindow,
+    Window,
+    Windowed,
+)
+from larspark.meaning.values import NoValueError, Substitution, compare, value
+from larspark.meaning.walk import children, depth
+from larspark.meaning.windows import GroundWindow, GroupWindow
+
+
+@dataclass(frozen=True, slots=True)
+class GroundAtom:
+    atom: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class GroundTruth:
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroundNot:
+    body: "Ground"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundAnd:
+    parts: tuple["Ground", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroundOr:
+    parts: tuple["Ground", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroundImplies:
+    left: "Ground"
+    right: "Ground"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundSome:
+    body: "Ground"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundAlways:
+    body: "Ground"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundAt:
+    time: int
+    body: "Ground"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundWindowed:
+    window: GroundWindow
+    body: "Ground"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundReset:
+    body: "Ground"
+
+
+Ground: TypeAlias = (
+    GroundAtom
+    | GroundTruth
+    | GroundNot
+    | GroundAnd
+    | GroundOr
+    | GroundImplies
+    | GroundSome
+    | GroundAlways
+    | GroundAt
+    | GroundWindowed
+    | GroundReset
+)
+
+# Deeper formulas are refused: every level of nesting costs a few levels of the Python stack.
+DEPTH_LIMIT = 150
+
+
+def ground(formula: Formula, substitution: Substitution) -> Ground:
+    """σ(α). Raises `NoValueError` when an atom or a time pin has no value under σ.
+
+    A comparison without a value is false, positive or negated.
+    """
+    match formula:
+        case AtomFormula(atom):
+            return GroundAtom(ground_atom(atom, substitution))
+        case Comparison():
+            return GroundTruth(_decide(formula, substitution, without_value=False))
+        case Truth(truth):
+            return GroundTruth(truth)
+        case Not(Comparison() as comparison):
+            return GroundTruth(not _decide(comparison, substitution, without_value=True))
+        case Not(body):
+            return GroundNot(ground(body, substitution))
+        case And(parts):
+            return GroundAnd(tuple(ground(part, substitution) for part in parts))
+        case Or(parts):
+            return GroundOr(tuple(ground(part, substitution) for part in parts))
+        case Implies(left, right):
+            return GroundImplies(ground(left, substitution), ground(right, substitution))
+        case Some(body):
+            return GroundSome(ground(body, substitution))
+        case Always(body):
+            return GroundAlways(ground(body, substitution))
+        case At(time, body):
+            return GroundAt(time_point(time, substitution), ground(body, substitution))
+        case Windowed(window, body):
+            return GroundWindowed(
+                ground_window(window, body, substitution), ground(body, substitution)
+            )
+        case Reset(body):
+            return GroundReset(ground(body, substitution))
+        case _:
+            assert_never(formula)
+
+
+def ground_atom(atom: Atom, substitution: Substitution) -> Atom:
+    """Replace what is bound; wildcards stay."""
+    return Atom(
+        atom.predicate,
+        tuple(
+            term if isinstance(term, Wildcard) else value(term, substitution) for term in atom.args
+        ),
+    )
+
+
+def time_point(time: Term, substitution: Substitution) -> int:
+    """The time point a time pin names; anything but an integer is none."""
+    point = value(time, substitution)
+    if not isinstance(point, int):
+        raise NoValueError(f"`{point}` is no time point")
+    return point
+
+
+def ground_window(window: Window, body: Formula, substitution: Substitution) -> GroundWindow:
+    """The window over `body`, whose atoms say where the keys of a partition are."""
+    match window:
+        case TupleWindow(past, future, by) if by:
+            return GroupWindow(past, future, partition_keys(by, body))
+        case FilterWindow(patterns):
+            return FilterWindow(tuple(ground_atom(pattern, substitution) for pattern in patterns))
+        case TimeWindow() | TupleWindow() | NamedWindow():
+            return window
+        case _:
+            assert_never(window)
+
+
+def partition_keys(
+    by: tuple[Variable, ...], body: Formula
+) -> tuple[tuple[Signature, tuple[int, ...]], ...]:
+    """Where the keys stand in the atoms under a window, for each predicate that has them all."""
+    keys: dict[Signature, tuple[int, ...]] = {}
+    # What stands below `reset` looks at the whole stream, not at the window.
+    for atom in _atoms_under_window(body):
+        if not all(key in atom.args for key in by):
+            continue
+        positions = tuple(atom.args.index(key) for key in by)
+        if keys.setdefault(atom.signature, positions) != positions:
+            message = f"the key of the partition is at different positions of `{atom.signature}`"
+            raise LarsparkError(Problem("L264", message))
+    return tuple(sorted(keys.items()))
+
+
+def check_depth(formula: Formula) -> None:
+    """Refuse formulas that are nested too deeply to be evaluated."""
+    if depth(formula) > DEPTH_LIMIT:
+        message = f"the formula is nested more than {DEPTH_LIMIT} levels deep"
+        raise LarsparkError(Problem("L262", message, formula.span))
+
+
+def _atoms_under_window(formula: Formula) -> Iterator[Atom]:
+    match formula:
+        case AtomFormula(atom):
+            yield atom
+        case Reset():
+            return
+        case _:
+            for part in children(formula):
+                yield from _atoms_under_window(part)
+
+
+def _decide(comparison: Comparison, substitution: Substitution, *, without_value: bool) -> bool:
+    try:
+        left = value(comparison.left, substitution)
+        right = value(comparison.right, substitution)
+    except NoValueError:
+        return without_value
+    return compare(comparison.operator, left, right)

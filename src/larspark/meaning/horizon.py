@@ -1,0 +1,123 @@
+"""How far an open timeline has to be looked through.
+
+After the last element and the last time pin of a formula a stream is empty. Far enough from there
+a formula can only tell time points apart by hopping windows, so its truth repeats with the least
+common multiple of the hops. `reach` bounds from below how far is far enough:
+
+- inside a window of a fixed length every temporal operator moves by at most that length;
+- on an unbounded timeline a temporal operator must be able to stay clear of the evaluation time
+  before it on both sides, and see one whole repetition in between.
+"""
+
+from math import lcm
+from typing import NamedTuple, assert_never
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.language.tree import TimeWindow
+from larspark.meaning.grounding import (
+    Ground,
+    GroundAlways,
+    GroundAnd,
+    GroundAt,
+    GroundAtom,
+    GroundImplies,
+    GroundNot,
+    GroundOr,
+    GroundReset,
+    GroundSome,
+    GroundTruth,
+    GroundWindowed,
+)
+from larspark.meaning.streams import Stream
+
+HORIZON_LIMIT = 1_000_000
+
+
+class Horizon(NamedTuple):
+    """The last mark on the timeline, and how far beyond marks one has to look."""
+
+    latest: int
+    reach: int
+
+
+NO_HORIZON = Horizon(0, 0)
+
+
+def time_points(stream: Stream, horizon: Horizon) -> range:
+    """The time points of the timeline, of an open one as many as can differ."""
+    if stream.end is None:
+        return range(stream.start, max(stream.start, horizon.latest) + horizon.reach + 1)
+    return range(stream.start, stream.end + 1)
+
+
+def find_horizon(stream: Stream, t: int, formula: Ground) -> Horizon:
+    """How far the evaluation of a formula at t has to look when the timeline is open."""
+    if stream.end is not None:
+        return NO_HORIZON
+    latest = max(t, stream.start, stream.universe.last_time or t, *_pins(formula))
+    distance = reach(formula, _period(formula), None)
+    if distance > HORIZON_LIMIT:
+        message = f"the open timeline would have to be searched for {distance} time points"
+        raise LarsparkError(Problem("L261", message, hint="say where time ends with `until`"))
+    return Horizon(latest, distance)
+
+
+def reach(formula: Ground, period: int, length: int | None) -> int:
+    """How far from all marks the formula's truth begins to repeat, on timelines of this length."""
+    match formula:
+        case GroundAtom() | GroundTruth():
+            return period
+        case GroundNot(body) | GroundAt(_, body):
+            return reach(body, period, length)
+        case GroundAnd(parts) | GroundOr(parts):
+            return max((reach(part, period, length) for part in parts), default=period)
+        case GroundImplies(left, right):
+            return max(reach(left, period, length), reach(right, period, length))
+        case GroundSome(body) | GroundAlways(body):
+            inner = reach(body, period, length)
+            return 2 * inner + period if length is None else inner + length
+        case GroundWindowed(TimeWindow(past, future, every), body):
+            if past is None:
+                return reach(body, period, length) + future + every
+            size = past + future
+            inner = reach(body, period, size if length is None else min(size, length))
+            return inner + size + every
+        case GroundWindowed(_, body):
+            return reach(body, period, length)
+        case GroundReset(body):
+            return reach(body, period, None)
+        case _:
+            assert_never(formula)
+
+
+def _children(formula: Ground) -> tuple[Ground, ...]:
+    match formula:
+        case GroundAtom() | GroundTruth():
+            return ()
+        case GroundAnd(parts) | GroundOr(parts):
+            return parts
+        case GroundImplies(left, right):
+            return left, right
+        case (
+            GroundNot(body)
+            | GroundSome(body)
+            | GroundAlways(body)
+            | GroundReset(body)
+            | GroundAt(_, body)
+            | GroundWindowed(_, body)
+        ):
+            return (body,)
+        case _:
+            assert_never(formula)
+
+
+def _pins(formula: Ground) -> list[int]:
+    own = [formula.time] if isinstance(formula, GroundAt) else []
+    return own + [pin for part in _children(formula) for pin in _pins(part)]
+
+
+def _period(formula: Ground) -> int:
+    own = 1
+    if isinstance(formula, GroundWindowed) and isinstance(formula.window, TimeWindow):
+        own = formula.window.every
+    return lcm(own, *map(_period, _children(formula)))

@@ -1,0 +1,161 @@
+"""Walking through formulas and terms, without recursion.
+
+The analyses that follow recurse through formulas; `depth` tells beforehand whether they can.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, assert_never
+
+from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    FilterWindow,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Reset,
+    Rule,
+    Some,
+    Truth,
+    TupleWindow,
+    Window,
+    Windowed,
+)
+
+
+class Occurrence(NamedTuple):
+    """An atom in a formula: does it count positively, and through which windows is it seen?
+
+    The windows are those in effect, from the outermost; `reset` lifts all above it.
+    """
+
+    formula: AtomFormula
+    positive: bool
+    windows: tuple[Window, ...]
+
+
+def children(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas directly below a formula."""
+    match formula:
+        case AtomFormula() | Comparison() | Truth():
+            return ()
+        case Not() | Some() | Always() | At() | Windowed() | Reset():
+            return (formula.body,)
+        case And() | Or():
+            return formula.parts
+        case Implies():
+            return (formula.left, formula.right)
+        case _:
+            assert_never(formula)
+
+
+def walk(formula: Formula) -> Iterator[Formula]:
+    """The formula and everything below it, in the order of the text."""
+    pending = [formula]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending.extend(reversed(children(current)))
+
+
+def occurrences(formula: Formula, positive: bool = True) -> Iterator[Occurrence]:
+    """The atoms of a formula in the order of the text; polarity flips below `not` and left of `->`.
+
+    Filter patterns are no occurrences: they look at the stream, they do not ask whether it holds.
+    """
+    pending: list[tuple[Formula, bool, tuple[Window, ...]]] = [(formula, positive, ())]
+    while pending:
+        current, polarity, windows = pending.pop()
+        match current:
+            case AtomFormula():
+                yield Occurrence(current, polarity, windows)
+            case Not(body):
+                pending.append((body, not polarity, windows))
+            case Implies(left, right):
+                pending.append((right, polarity, windows))
+                pending.append((left, not polarity, windows))
+            case Windowed(window, body):
+                pending.append((body, polarity, (*windows, window)))
+            case Reset(body):
+                pending.append((body, polarity, ()))
+            case _:
+                pending.extend((part, polarity, windows) for part in reversed(children(current)))
+
+
+def formulas(rule: Rule) -> tuple[Formula, ...]:
+    """The head of a rule and its body elements."""
+    return (rule.head, *rule.body)
+
+
+def terms(formula: Formula) -> tuple[Term, ...]:
+    """The terms that a formula itself holds, not those of the formulas below it."""
+    match formula:
+        case AtomFormula(atom):
+            return atom.args
+        case Comparison(_, left, right):
+            return (left, right)
+        case At(time):
+            return (time,)
+        case Windowed(TupleWindow(by=by)):
+            return by
+        case Windowed(FilterWindow(patterns)):
+            return tuple(term for pattern in patterns for term in pattern.args)
+        case _:
+            return ()
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """The term and everything below it."""
+    pending = [term]
+    while pending:
+        current = pending.pop()
+        yield current
+        if isinstance(current, Arithmetic):
+            pending.extend(reversed(current.args))
+
+
+def term_variables(term: Term) -> Iterator[Variable]:
+    """The variables of a term, in the order of the text, with repetitions."""
+    return (part for part in subterms(term) if isinstance(part, Variable))
+
+
+def variables(formula: Formula) -> Iterator[Variable]:
+    """The variables of a formula, in the order of the text, with repetitions."""
+    for part in walk(formula):
+        for term in terms(part):
+            yield from term_variables(term)
+
+
+def is_ground(term: Term) -> bool:
+    """Has the term neither variables nor wildcards?"""
+    return not any(isinstance(part, Variable | Wildcard) for part in subterms(term))
+
+
+def depth(formula: Formula) -> int:
+    """How deep a formula nests, the terms in it included.
+
+    >>> from larspark.base.atoms import Atom
+    >>> depth(Not(Some(AtomFormula(Atom("p")))))
+    3
+    """
+    deepest = 0
+    level: list[Formula | Term] = [formula]
+    while level:
+        deepest += 1
+        below: list[Formula | Term] = []
+        for node in level:
+            match node:
+                case Arithmetic():
+                    below.extend(node.args)
+                case int() | float() | str() | Variable() | Wildcard():
+                    pass
+                case _:
+                    below.extend(children(node))
+                    below.extend(term for term in terms(node) if isinstance(term, Arithmetic))
+        level = below
+    return deepest

@@ -1,0 +1,108 @@
+"""Run a session over a stream, batch by batch, and put the pieces of the answer together."""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow.compute as pc
+
+from larspark.base.atoms import Atom, atom_text
+from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch, Segment
+from larspark.run.protocol import Answers, Change
+from larspark.run.session import Session
+
+
+def replay(
+    session: Session, batches: Iterable[AnyBatch], *, to: int | None = None, hindsight: bool = False
+) -> Iterator[Answers]:
+    """The answers for the whole timeline, in pieces that follow one another.
+
+    A time point is answered when a later one is heard of: until then elements may still come.
+    With hindsight nothing is answered before everything was read.
+    """
+    end: int | None = None
+    for batch in batches:
+        kept = batch if hindsight or to is None else up_to(batch, to)
+        session.append(kept)
+        if batch.last_t is not None:
+            end = batch.last_t if end is None else max(end, batch.last_t)
+        if hindsight or end is None:
+            continue
+        if to is not None and end > to:
+            break
+        if session.start is not None and end > session.start:
+            yield from _advance(session, end - 1)
+    if to is None:
+        to = max((t for t in (end, session.last_own) if t is not None), default=None)
+    if to is not None:
+        yield from _advance(session, to)
+
+
+def _advance(session: Session, t: int) -> Iterator[Answers]:
+    begun = session.start is None or t >= session.start
+    if begun and (session.answered is None or t > session.answered):
+        yield session.advance(t)
+
+
+def up_to(batch: AnyBatch, t: int) -> AnyBatch:
+    """The elements of a batch that lie not after t."""
+    if batch.last_t is None or batch.last_t <= t:
+        return batch
+    if isinstance(batch, RowBatch):
+        return RowBatch([row for row in batch.rows() if row.t <= t], t)
+    kept = (
+        Segment(signature, table.filter(pc.less_equal(table["t"], t)))
+        for signature, table in batch.segments()
+    )
+    return ColumnBatch([segment for segment in kept if segment.table.num_rows], t)
+
+
+def changes(pieces: Iterable[Answers]) -> Iterator[Change]:
+    """The changes of a run; each piece starts from nothing, so its first change is compared."""
+    holding: set[Atom] = set()
+    for piece in pieces:
+        carried = holding
+        holding = set()
+        first = True
+        for t, added, removed in piece.changes():
+            if first and t > piece.first and carried:
+                yield Change(piece.first, (), tuple(sorted(carried, key=atom_text)))
+                carried = set()
+            first = False
+            now = set(added)
+            gone = {*removed, *(carried - now)}
+            new = now - carried
+            holding = (holding | now) - set(removed)
+            carried = set()
+            if new or gone:
+                yield Change(t, _sorted(new), _sorted(gone))
+        if first and carried:
+            yield Change(piece.first, (), _sorted(carried))
+
+
+def intervals(pieces: Iterable[Answers]) -> Iterator[tuple[Atom, int, int]]:
+    """Maximal intervals over all pieces, sorted by start, then by the atom's text."""
+    waiting: list[tuple[int, str, Atom, int]] = []
+    still_open: dict[Atom, int] = {}
+    for piece in pieces:
+        reopened: dict[Atom, int] = {}
+        for atom, start, end in piece.intervals():
+            begin = still_open.pop(atom, start) if start == piece.first else start
+            if end == piece.last:
+                reopened[atom] = begin
+            else:
+                waiting.append((begin, atom_text(atom), atom, end))
+        # What was open and is not continued ended with the piece before.
+        waiting += [(s, atom_text(atom), atom, piece.first - 1) for atom, s in still_open.items()]
+        still_open = reopened
+        horizon = min(still_open.values(), default=piece.last + 1)
+        waiting.sort(key=lambda row: row[:2])
+        ready = next((i for i, row in enumerate(waiting) if row[0] >= horizon), len(waiting))
+        yield from ((atom, begin, end) for begin, _, atom, end in waiting[:ready])
+        del waiting[:ready]
+        last = piece.last
+    waiting += [(begin, atom_text(atom), atom, last) for atom, begin in still_open.items()]
+    waiting.sort(key=lambda row: row[:2])
+    yield from ((atom, begin, end) for begin, _, atom, end in waiting)
+
+
+def _sorted(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+    return tuple(sorted(atoms, key=atom_text))

@@ -1,0 +1,127 @@
+"""A session feeds an engine: it keeps order, merges the program's own elements, and checks.
+
+What the session refuses it refuses whole: a batch is either taken or leaves nothing behind.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow.compute as pc
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
+from larspark.base.problems import LarsparkError, Problem
+from larspark.meaning.checked import Checked
+from larspark.run.engines import make_engine
+from larspark.run.protocol import Answers, Engine, Model, Settings
+
+
+class Session:
+    """One run of a program over a stream."""
+
+    def __init__(
+        self,
+        checked: Checked,
+        background: Iterable[Atom] = (),
+        engine: str = "auto",
+        settings: Settings = Settings(),  # noqa: B008 - a named tuple cannot change
+    ) -> None:
+        if checked.endless and settings.until is None:
+            message = "the program can place atoms ever further into the future"
+            raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
+        self._checked = checked
+        self._settings = settings
+        self._own = sorted(checked.elements, key=lambda element: element.t)
+        self.last_own = self._own[-1].t if self._own else None
+        self._next_seq = 0
+        self._latest: int | None = None
+        # The timeline starts with the first time point that is heard of, unless it was given.
+        self.start = settings.start
+        self.answered: int | None = None
+        self.engine: Engine = make_engine(engine, checked, background, settings)
+
+    def append(self, batch: AnyBatch) -> None:
+        """Take elements in, in time order and none before what was already answered."""
+        first = self._check(batch)
+        if self.start is None:
+            heard = [t for t in (first, batch.last_t) if t is not None]
+            heard += [element.t for element in self._own[:1]]
+            self.start = min(heard, default=None)
+        batch = self._from_start(batch)
+        if batch.last_t is not None and self._own and self._own[0].t <= batch.last_t:
+            batch = self._with_own_elements(batch)
+        self._latest = batch.last_t if batch.last_t is not None else self._latest
+        batch = batch.numbered_from(self._next_seq)
+        self._next_seq += len(batch)
+        self.engine.append(batch)
+
+    def advance(self, t: int) -> Answers:
+        """The answers for every time point after the last advance, up to t."""
+        if self.answered is not None and t < self.answered:
+            message = f"time point {t} was already passed: answered up to {self.answered}"
+            raise LarsparkError(Problem("L408", message))
+        self.append(RowBatch((), t))
+        self.answered = t
+        return self.engine.advance(t)
+
+    def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
+        """The answer streams at a time point that was not passed yet."""
+        self.append(RowBatch((), at))
+        return self.engine.models(at, limit)
+
+    def _check(self, batch: AnyBatch) -> int | None:
+        """Refuse what must not be in the stream here; the smallest time point otherwise."""
+        first: int | None = None
+        for signature, t in _extents(batch):
+            if signature in self._checked.derived:
+                message = f"the stream holds an atom of `{signature}`, which the program derives"
+                hint = "rename one of the two; `#remember` lets conclusions join the stream"
+                raise LarsparkError(Problem("L401", message, hint=hint))
+            first = t if first is None else min(first, t)
+        if first is not None and self.answered is not None and first <= self.answered:
+            message = f"an element at {first} comes too late: answered up to {self.answered}"
+            raise LarsparkError(Problem("L402", message))
+        if first is not None and self._latest is not None and first < self._latest:
+            message = f"an element at {first} comes after one at {self._latest}"
+            hint = "append elements in the order of their time points"
+            raise LarsparkError(Problem("L402", message, hint=hint))
+        return first
+
+    def _from_start(self, batch: AnyBatch) -> AnyBatch:
+        """What lies before the timeline is not seen."""
+        start = self._settings.start
+        if start is None:
+            return batch
+        if isinstance(batch, RowBatch):
+            return RowBatch([row for row in batch.rows() if row.t >= start], batch.last_t)
+        kept = (
+            Segment(signature, table.filter(pc.greater_equal(table["t"], start)))
+            for signature, table in batch.segments()
+        )
+        return ColumnBatch([segment for segment in kept if segment.table.num_rows], batch.last_t)
+
+    def _with_own_elements(self, batch: AnyBatch) -> AnyBatch:
+        """Merge the program's elements in: each before what others give at its time point."""
+        assert batch.last_t is not None
+        due = [element for element in self._own if element.t <= batch.last_t]
+        self._own = self._own[len(due) :]
+        start = self.start if self.start is not None else 0
+        rows = [Row(t, atom, 0) for t, atom in due if t >= start]
+        # Sorting is stable: at equal times the program's elements stay in front.
+        merged = sorted([*rows, *batch.rows()], key=lambda row: row.t)
+        return RowBatch(merged, batch.last_t)
+
+
+def _extents(batch: AnyBatch) -> Iterator[tuple[Signature, int]]:
+    """Signatures in a batch, each with a time point not above any of its elements'."""
+    if isinstance(batch, RowBatch):
+        earliest: dict[tuple[str, int], int] = {}
+        for row in batch.rows():
+            key = (row.atom.predicate, len(row.atom.args))
+            if row.t < earliest.get(key, row.t + 1):
+                earliest[key] = row.t
+        for (predicate, arity), t in earliest.items():
+            yield Signature(predicate, arity), t
+    else:
+        for signature, table in batch.segments():
+            if table.num_rows:
+                yield signature, pc.min(table["t"]).as_py()

@@ -1,0 +1,44 @@
+"""Answers as lines: JSON for pipes, columns and colours for people."""
+
+from collections.abc import Iterable, Iterator
+
+from rich.markup import escape
+
+from larspark.base.atoms import Atom, atom_text
+from larspark.feeds import change_line, interval_line, point_line
+from larspark.run.protocol import Change, Point
+
+
+def point_lines(points: Iterable[Point], people: bool) -> Iterator[str]:
+    """One line for every time point, also when nothing holds."""
+    for point in points:
+        if not people:
+            yield point_line(*point)
+        elif point.atoms is None:
+            yield f"[cyan]{point.t:>6}[/]  [red]no answer stream[/]"
+        else:
+            yield f"[cyan]{point.t:>6}[/]  {_listed(point.atoms)}"
+
+
+def change_lines(changes: Iterable[Change], people: bool) -> Iterator[str]:
+    """One line for every time point at which something begins or ends."""
+    for t, added, removed in changes:
+        if not people:
+            yield change_line(t, added, removed)
+            continue
+        signed = [f"[green]+ {escape(text)}[/]" for text in sorted(map(atom_text, added))]
+        signed += [f"[red]- {escape(text)}[/]" for text in sorted(map(atom_text, removed))]
+        yield f"[cyan]{t:>6}[/]  {'  '.join(signed)}"
+
+
+def interval_lines(rows: Iterable[tuple[Atom, int, int]], people: bool) -> Iterator[str]:
+    """One line for every maximal interval."""
+    for atom, begin, end in rows:
+        if people:
+            yield f"[cyan]{begin:>6} to {end:<6}[/]  {escape(atom_text(atom))}"
+        else:
+            yield interval_line(atom, begin, end)
+
+
+def _listed(atoms: Iterable[Atom]) -> str:
+    return "  ".join(escape(text) for text in sorted(map(atom_text, atoms)))

@@ -1,0 +1,34 @@
+"""The table of problem codes in the documents is complete and true."""
+
+import re
+from pathlib import Path
+
+import larspark
+from larspark.feeds.codes import CODES as FEEDS
+from larspark.language.codes import CODES as LANGUAGE
+from larspark.meaning.codes import CODES as MEANING
+from larspark.meaning.oracle_codes import CODES as ORACLE
+from larspark.run.codes import CODES as RUN
+
+ROOMS = (LANGUAGE, MEANING, ORACLE, FEEDS, RUN)
+SOURCE = Path(larspark.__file__).parent
+TABLE = Path(__file__).parent.parent / "docs" / "errors.md"
+
+
+def all_codes() -> dict[str, str]:
+    return {code: title for room in ROOMS for code, title in room.items()}
+
+
+def test_no_code_is_given_twice() -> None:
+    assert sum(map(len, ROOMS)) == len(all_codes())
+
+
+def test_every_code_used_in_the_source_has_a_title_and_the_other_way_round() -> None:
+    sources = [p.read_text() for p in SOURCE.rglob("*.py") if "codes" not in p.name]
+    used = {code for text in sources for code in re.findall(r'"(L\d{3})"', text)}
+    assert used == set(all_codes())
+
+
+def test_the_table_in_the_documents_lists_every_code() -> None:
+    rows = dict(re.findall(r"^\| (L\d{3}) \| (.*) \|$", TABLE.read_text(), re.MULTILINE))
+    assert rows == all_codes()
