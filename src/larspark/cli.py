@@ -12,11 +12,12 @@ import typer
 from rich.console import Console
 
 from larspark import __version__, api
-from larspark.base.atoms import Atom
+from larspark.base.atoms import Atom, atom_text
 from larspark.base.problems import LarsparkError, Problem, Severity
-from larspark.feeds import Stream, change_line, interval_line, point_line, read_background
-from larspark.run.protocol import Settings
+from larspark.feeds import Stream, read_background
+from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
+from larspark.show.lines import change_lines, interval_lines, point_lines
 
 app = typer.Typer(
     name="larspark",
@@ -156,3 +157,104 @@ def run(
         for line in _answer_lines(pieces, form, at, people=_for_people(out, json)):
             out.write(line)
     _say_what_was_skipped(source)
+
+
+@app.command(
+    epilog="Example: [bold]larspark models plan.lars --stream events.jsonl --at 42[/bold]",
+    short_help="All answer streams at a time point.",
+)
+def models(
+    program: ProgramFile,
+    stream: StreamFile,
+    at: Annotated[int, typer.Option("--at", help="The time point.")],
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    background: BackgroundFiles = None,
+    engine: EngineOption = EngineName.AUTO,
+    start: FromOption = None,
+    hindsight: HindsightOption = False,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    mapping: MapOption = None,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Write every answer stream of a program at a time point, derived atoms by time point."""
+    loaded = _load(program, dialect)
+    source = _stream(stream, mapping, loaded, on_error, lateness)
+    settings = Settings(start, hindsight, until)
+    session = api.open_session(loaded, _background(background), engine.value, settings)
+    found = 0
+    with _writer(None, json) as out:
+        for found, model in enumerate(api.models_of(session, source, at, hindsight, limit), 1):
+            stream_by_time = {
+                str(t): sorted(map(atom_text, atoms)) for t, atoms in sorted(model.stream.items())
+            }
+            if out.people:
+                out.line(f"[bold]model {found}[/]")
+                for t, texts in stream_by_time.items():
+                    out.line(f"[cyan]{t:>6}[/]  {'  '.join(map(escape, texts))}")
+            else:
+                out.json({"model": found, "stream": stream_by_time})
+    if not found:
+        errors.print(f"no answer stream at {at}")
+    _say_what_was_skipped(source)
+
+
+@app.command(
+    epilog="Example: [bold]larspark query '[[5] some tram(A, St)' -s events.jsonl --at 45[/bold]",
+    short_help="Where a formula holds, and for which values.",
+)
+def query(
+    formula: Annotated[str, typer.Argument(metavar="FORMULA", help="A LARS formula.")],
+    stream: StreamFile,
+    at: Annotated[int | None, typer.Option("--at", help="The time point.")] = None,
+    at_each: Annotated[bool, typer.Option("--at-each", help="At every time point.")] = False,
+    background: BackgroundFiles = None,
+    start: FromOption = None,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    mapping: MapOption = None,
+    tick: Annotated[str | None, typer.Option(help="How long a time point lasts: '1 min'.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask a formula of a stream: the substitutions under which it holds, {} for a plain yes."""
+    if (at is None) is not at_each:
+        raise typer.BadParameter("say either --at T or --at-each")
+    duration = api.parse_tick(tick) if tick is not None else None
+    source = _open(stream, mapping, duration, on_error, lateness)
+    answers = api.query(
+        formula,
+        source,
+        at=at,
+        background=_background(background),
+        start=start,
+        until=until,
+        tick=duration,
+    )
+    with _writer(None, json) as out:
+        for answer in answers:
+            if out.people:
+                out.line("  ".join(f"{n} = [cyan]{escape(str(v))}[/]" for n, v in answer.items()) or "yes")
+            else:
+                out.json(answer)
+        if not answers and out.people:
+            out.line("no")
+    _say_what_was_skipped(source)
+
+
+def main() -> None:
+    """Run the command line; problems are told, tracebacks are for `--debug`."""
+    debug = "--debug" in sys.argv
+    try:
+        app()
+    except LarsparkError as error:
+        if debug:
+            raise
+        _complain(error.problems)
+        sys.exit(1)
+    except BrokenPipeError:
+        # Whoever read the output has had enough, as `head` does.
+        sys.stderr.close()
+        sys.exit(0)

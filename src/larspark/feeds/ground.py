@@ -1,19 +1,21 @@
 """Ground atoms as text: `tram(a1,b)`, `temp("New York",-3.5)`, `done`."""
 
 import re
+from math import isfinite
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
-from larspark.base.terms import Constant, constant
+from larspark.base.terms import INTEGER_MAX, INTEGER_MIN, Constant, constant
 from larspark.feeds.refusal import Refused
 
 NAME = re.compile(r"[a-z][A-Za-z0-9_]*")
-NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+# The group tells floats from integers.
+NUMBER = re.compile(r"-?[0-9]++((?:\.[0-9]+)?+(?:[eE][+-]?[0-9]+)?+)")
 STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_PLAIN = re.compile(r'([a-z][A-Za-z0-9_]*)(?:\(([^()"]+)\))?')
 _WORD = re.compile(r"\w+")
+_HALF = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
@@ -33,26 +35,30 @@ class GroundAtoms(dict[str, Atom]):
         self._constants = _PlainConstants()
 
     def __missing__(self, text: str) -> Atom:
-        atom = self._plain(text) or _careful(text)
-        if len(text) <= _REMEMBERED_LENGTH:
+        try:
+            atom = self._plain(text)
+        except Refused:
+            try:
+                atom = _careful(text)
+            except Refused as refused:
+                raise refused.inside(text) from None
+        # Measured values, with a point in them, seldom come again.
+        if "." not in text and len(text) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED:
                 self.clear()
             self[text] = atom
         return atom
 
-    def _plain(self, text: str) -> Atom | None:
+    def _plain(self, text: str) -> Atom:
         """The atom, if all its arguments are names and numbers; most are."""
-        match = _PLAIN.fullmatch(text)
-        if match is None:
-            return None
-        predicate, inner = match.groups()
-        if inner is None:
-            return Atom(predicate)
+        head, opened, inner = text.partition("(")
         constants = self._constants
-        try:
-            return Atom(predicate, tuple([constants[token] for token in inner.split(",")]))
-        except Refused:
-            return None
+        name = constants[head]
+        if type(name) is not str or (opened and inner[-1:] != ")"):
+            raise Refused("L312", "not a plain atom")
+        if not opened:
+            return Atom(name)
+        return Atom(name, tuple([constants[token] for token in inner[:-1].split(",")]))
 
 
 class _PlainConstants(dict[str, Constant]):
@@ -60,7 +66,13 @@ class _PlainConstants(dict[str, Constant]):
 
     def __missing__(self, text: str) -> Constant:
         token = text.strip(" \t\r\n")
-        value = token if NAME.fullmatch(token) else number(token)
+        value: Constant = token
+        if digits := NUMBER.fullmatch(token):
+            value = _number(digits)
+            if "." in text:
+                return value
+        elif not NAME.fullmatch(token):
+            raise Refused("L312", "neither a name nor a number")
         if len(text) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED:
                 self.clear()
@@ -68,12 +80,12 @@ class _PlainConstants(dict[str, Constant]):
         return value
 
 
-def ground_atom(text: str, source: str = "<atom>") -> Atom:
+def parse_ground_atom(text: str, source: str = "<atom>") -> Atom:
     """Read one ground atom.
 
-    >>> ground_atom('temp("New York", -3.5)')
+    >>> parse_ground_atom('temp("New York", -3.5)')
     Atom(predicate='temp', args=('New York', -3.5))
-    >>> ground_atom("tram(a1,St)")
+    >>> parse_ground_atom("tram(a1,St)")
     Traceback (most recent call last):
     larspark.base.problems.LarsparkError: <atom>:1:9: error L312: `St` is a variable, ...
     """
@@ -89,21 +101,26 @@ def number(text: str) -> Constant:
     >>> number("-3"), number("2.0"), number("1e-3")
     (-3, 2, 0.001)
     """
-    if not NUMBER.fullmatch(text):
-        raise Refused("L312", f"`{text}` is not a number")
-    if "." in text or "e" in text or "E" in text:
-        value: Constant = float(text)
-    else:
-        # Python refuses to read integers of many thousand digits; ours have at most 19.
-        digits = text.lstrip("-").lstrip("0")
-        if len(digits) > 19:
-            raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit integer")
-        value = int(text)
-    try:
-        return constant(value)
-    except ValueError:
-        kind = "integer" if isinstance(value, int) else "float"
-        raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit {kind}") from None
+    match = NUMBER.fullmatch(text)
+    if match is None:
+        raise Refused("L312", f"`{shortened(text)}` is not a number")
+    return _number(match)
+
+
+def _number(match: re.Match[str]) -> Constant:
+    text, fraction = match[0], match[1]
+    if fraction:
+        value = float(text)
+        if not isfinite(value):
+            raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit float")
+        return constant(value) if value.is_integer() else value
+    # Python refuses to read integers of many thousand digits; ours have at most 19.
+    if len(text) > 20 and len(text.lstrip("-0")) > 19:
+        raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit integer")
+    whole = int(text)
+    if not INTEGER_MIN <= whole <= INTEGER_MAX:
+        raise Refused("L313", f"`{text}` does not fit a 64-bit integer")
+    return whole
 
 
 def string(text: str) -> str:
@@ -112,6 +129,7 @@ def string(text: str) -> str:
     >>> string('"New York"')
     'New York'
     """
+    _whole_characters(text)
     for escape in _ESCAPE.finditer(text):
         if escape[1] not in _ESCAPED:
             raise Refused(
@@ -130,7 +148,10 @@ def value_constant(value: object) -> Constant:
     ('New York', 2, 'true')
     """
     match value:
-        case int() | float() | str():
+        case str():
+            _whole_characters(value)
+            return value
+        case int() | float():
             try:
                 return constant(value)
             except ValueError as error:
@@ -139,6 +160,11 @@ def value_constant(value: object) -> Constant:
             raise Refused("L313", "null is not a constant")
         case _:
             raise Refused("L313", f"a value of type {type(value).__name__} is not a constant")
+
+
+def _whole_characters(text: str) -> None:
+    if not text.isascii() and _HALF.search(text):
+        raise Refused("L313", "the text holds half of a character")
 
 
 def predicate(value: object) -> str:

@@ -5,86 +5,100 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
-from itertools import count
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import orjson
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import Problem
-from larspark.base.terms import INTEGER_MAX
+from larspark.base.terms import INTEGER_MAX, Constant
 from larspark.feeds.ground import GroundAtoms, predicate, shortened, value_constant
 from larspark.feeds.lines import line_blocks, text_of
 from larspark.feeds.refusal import Refused
-from larspark.feeds.rows import Arrival
+from larspark.feeds.rows import Arrival, Blocks
 from larspark.feeds.times import time_point
 
 _SHAPES = ("atom", "atoms", "predicate")
-_KEYS = ("t", *_SHAPES, "args")
+_KEYS = dict.fromkeys(("t", *_SHAPES, "args")).keys()
 # orjson reads integers beyond 64 bits as floats.
 _ROUNDED = float(2**63)
 
 
-def stream_blocks(
-    file: BinaryIO, source: str, tick: int | None
-) -> Iterator[Iterator[Arrival | Problem]]:
+def stream_blocks(file: BinaryIO, source: str, tick: int | None) -> Blocks:
     """The arrivals of each block of lines."""
+    return _blocks(file, source, lambda record: _time(record, tick), timed=True)
+
+
+def background_blocks(file: BinaryIO, source: str) -> Blocks:
+    """The same for background data, which has no times: every `t` is 0."""
+    return _blocks(file, source, _no_time, timed=False)
+
+
+def _blocks(
+    file: BinaryIO, source: str, time_of: Callable[[dict[str, Any]], int], timed: bool
+) -> Blocks:
     atoms = GroundAtoms()
     number = 1
     for lines in line_blocks(file):
-        yield _arrivals(lines, number, source, tick, atoms)
+        yield _arrivals(lines, number, source, atoms, time_of, timed)
         number += len(lines)
 
 
 def _arrivals(
-    lines: Iterable[bytes | None], first: int, source: str, tick: int | None, atoms: GroundAtoms
+    lines: Iterable[bytes | None],
+    first: int,
+    source: str,
+    atoms: GroundAtoms,
+    time_of: Callable[[dict[str, Any]], int],
+    timed: bool,
 ) -> Iterator[Arrival | Problem]:
     loads = orjson.loads
-    for number, line in zip(count(first), lines, strict=False):
-        if not line and line is not None:
-            continue
+    for number, line in enumerate(lines, first):
         try:
-            record = loads(line or b"")
-            t = record["t"]
-            text = record["atom"]
-            if len(record) == 2 and type(t) is int and type(text) is str and 0 <= t <= INTEGER_MAX:
-                yield t, (atoms[text],), number
+            try:
+                record = loads(line or b"")
+            except orjson.JSONDecodeError as error:
+                if text_of(line).strip():
+                    raise Refused("L308", f"not JSON: {error.msg}", offset=error.pos) from None
                 continue
-        except (orjson.JSONDecodeError, LookupError, TypeError, Refused):
-            # The careful way reads the other shapes, and says what is wrong.
-            pass
-        try:
-            text = text_of(line)
-            if text.strip():
-                record = json_object(text)
-                t = time_point(record.get("t"), tick) if "t" in record else _no_time(record)
-                yield t, record_atoms(record, text, atoms), number
+            if timed and type(record) is dict and len(record) == 2:
+                t, text = record.get("t"), record.get("atom")
+                if type(t) is int and type(text) is str and 0 <= t <= INTEGER_MAX:
+                    yield t, (atoms[text],), number
+                    continue
+            _know_keys(record)
+            yield time_of(record), _atoms(record, line or b"", atoms), number
         except Refused as refused:
-            shown = "" if line is None else line.decode(errors="replace")
-            yield refused.at(source, number, shown)
+            yield refused.at(source, number, (line or b"").decode(errors="replace"))
 
 
-def json_object(text: str) -> dict[str, Any]:
-    """The object that a line holds, with known keys only."""
-    try:
-        record = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise Refused("L308", f"this is not JSON: {error.msg}", offset=error.pos) from None
+def _time(record: dict[str, Any], tick: int | None) -> int:
+    if "t" not in record:
+        raise Refused("L309", "the key `t` is missing", f"write {_EXAMPLE}")
+    return time_point(record["t"], tick)
+
+
+def _no_time(record: dict[str, Any]) -> int:
+    if "t" in record:
+        raise Refused("L309", "background data has no time", "leave `t` out", quoted="t")
+    return 0
+
+
+def _know_keys(record: object) -> None:
+    """Refuse what is not an object, and keys that have no meaning."""
     if not isinstance(record, dict):
-        kind = _JSON_NAMES[type(record)]
-        raise Refused("L308", f"the line holds {kind}, not an object", f"write {_EXAMPLE}")
-    for key in record:
-        if key not in _KEYS:
-            close = get_close_matches(key, _KEYS, 1)
-            hint = f"did you mean `{close[0]}`?" if close else f"the keys are {', '.join(_KEYS)}"
-            place = max(text.find(f'"{key}"'), 0)
-            raise Refused("L309", f"unknown key `{shortened(key)}`", hint, place)
-    return record
+        raise Refused("L308", f"{_name(record)} is not an object", f"write {_EXAMPLE}")
+    if record.keys() <= _KEYS:
+        return
+    key = next(key for key in record if key not in _KEYS)
+    close = get_close_matches(key, _KEYS, 1)
+    hint = f"did you mean `{close[0]}`?" if close else f"the keys are {', '.join(_KEYS)}"
+    raise Refused("L309", f"unknown key `{shortened(key)}`", hint, quoted=key)
 
 
-def record_atoms(record: dict[str, Any], text: str, atoms: GroundAtoms) -> tuple[Atom, ...]:
+def _atoms(record: dict[str, Any], line: bytes, atoms: GroundAtoms) -> tuple[Atom, ...]:
     """The atoms of an object in any of the shapes."""
     shapes = [key for key in _SHAPES if key in record]
     if len(shapes) > 1:
@@ -92,50 +106,59 @@ def record_atoms(record: dict[str, Any], text: str, atoms: GroundAtoms) -> tuple
     if "args" in record and shapes != ["predicate"]:
         raise Refused("L309", "`args` needs a `predicate`")
     match shapes:
+        case ["predicate"]:
+            return (_predicate_atom(record, line),)
         case ["atom"]:
-            return (_atom(record["atom"], text, atoms),)
+            return (_atom(record["atom"], atoms),)
         case ["atoms"]:
             if not isinstance(record["atoms"], list):
-                raise Refused("L309", "`atoms` is not a list")
-            return tuple([_atom(value, text, atoms) for value in record["atoms"]])
-        case ["predicate"]:
-            return (_predicate_atom(record, text),)
+                raise Refused("L309", f"`atoms` is {_name(record['atoms'])}, not a list")
+            return tuple([_atom(value, atoms) for value in record["atoms"]])
         case _:
             return ()
 
 
-def _atom(value: object, text: str, atoms: GroundAtoms) -> Atom:
+def _atom(value: object, atoms: GroundAtoms) -> Atom:
     if not isinstance(value, str):
-        raise Refused("L309", f"an atom is a text, not {_JSON_NAMES[type(value)]}")
-    try:
-        return atoms[value]
-    except Refused as refused:
-        # With escapes in it the atom is not found; then the whole line is the place.
-        place = text.find(f'"{value}"')
-        raise refused.moved(place + 1 if place >= 0 else -refused.offset) from None
+        raise Refused("L309", f"an atom is a text, not {_name(value)}")
+    return atoms[value]
 
 
-def _predicate_atom(record: dict[str, Any], text: str) -> Atom:
+def _predicate_atom(record: dict[str, Any], line: bytes) -> Atom:
     args = record.get("args", [])
     if not isinstance(args, list):
-        raise Refused("L309", "`args` is not a list")
-    for number, value in enumerate(args, 1):
-        if type(value) is float and abs(value) >= _ROUNDED:
-            value = json.loads(text)["args"][number - 1]
-        try:
-            value_constant(value)
-        except Refused as refused:
-            message = f"argument {number}: {refused.message}"
-            raise Refused(refused.code, message, refused.hint) from None
-    return Atom(predicate(record["predicate"]), tuple([value_constant(value) for value in args]))
+        raise Refused("L309", f"`args` is {_name(args)}, not a list")
+    head = predicate(record["predicate"])
+    try:
+        return Atom(head, tuple([_argument(value) for value in args]))
+    except Refused:
+        # What orjson rounded is read again as it was written.
+        exact = json.loads(line)["args"] if all(map(_is_scalar, args)) else args
+    return Atom(head, tuple([_placed_argument(value, place) for place, value in enumerate(exact, 1)]))
 
 
-def _no_time(record: dict[str, Any]) -> NoReturn:
-    raise Refused("L309", "the key `t` is missing", f"write {_EXAMPLE}")
+def _argument(value: object) -> Constant:
+    # Texts and fractions first, because they are many and need no change.
+    if type(value) is str or (type(value) is float and not value.is_integer()):
+        return value
+    if type(value) is float and abs(value) >= _ROUNDED:
+        raise Refused("L313", "perhaps an integer that was rounded")
+    return value_constant(value)
+
+
+def _placed_argument(value: object, place: int) -> Constant:
+    try:
+        return value_constant(value)
+    except Refused as refused:
+        raise Refused(refused.code, f"argument {place}: {refused.message}") from None
+
+
+def _is_scalar(value: object) -> bool:
+    return not isinstance(value, dict | list)
 
 
 _EXAMPLE = '{"t": 36, "atom": "tram(a1,b)"}'
-_JSON_NAMES = {
+_NAMES = {
     dict: "an object",
     list: "a list",
     str: "a text",
@@ -144,3 +167,7 @@ _JSON_NAMES = {
     bool: "true or false",
     type(None): "null",
 }
+
+
+def _name(value: object) -> str:
+    return _NAMES[type(value)]

@@ -44,8 +44,8 @@ def _wrong(option: str, value: object, allowed: str) -> Problem:
 class Reading:
     """The counts of one reading of a stream.
 
-    `facts` were delivered; `late` facts came later than allowed; `skipped` counts refused lines,
-    rows and elements. `problems` holds the first of all that was left out.
+    `facts` were delivered; `skipped` lines, rows or facts were left out, `late` facts among them
+    because they came later than allowed. `problems` holds the first reasons.
     """
 
     facts: int = 0

@@ -7,18 +7,28 @@ _EXCERPT_LIMIT = 200
 
 
 class Refused(Exception):  # noqa: N818 - never leaves the room: it becomes a Problem
-    """A text or value that cannot be taken, with the place inside it, counted from 0."""
+    """A text or value that cannot be taken, with the place inside it, counted from 0.
 
-    def __init__(self, code: str, message: str, hint: str = "", offset: int = 0) -> None:
+    `quoted` is the text that the place counts in, when the line holds that text in quotes.
+    """
+
+    def __init__(
+        self, code: str, message: str, hint: str = "", offset: int = 0, quoted: str | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
         self.offset = offset
+        self.quoted = quoted
 
     def moved(self, by: int) -> "Refused":
         """The same refusal for a text that begins `by` characters later."""
         return Refused(self.code, self.message, self.hint, self.offset + by)
+
+    def inside(self, quoted: str) -> "Refused":
+        """The same refusal for a line that holds the text in quotes."""
+        return Refused(self.code, self.message, self.hint, self.offset, quoted)
 
     def at(self, source: str, line: int, text: str = "", column: int = 1) -> Problem:
         """The problem, for a text that is `line` of `source` or begins there at `column`.
@@ -28,7 +38,11 @@ class Refused(Exception):  # noqa: N818 - never leaves the room: it becomes a Pr
           7 | { }
             |   ^
         """
-        column += self.offset
+        if self.quoted is None:
+            column += self.offset
+        elif (place := text.find(f'"{self.quoted}"')) >= 0:
+            # Not found with escapes in it; then the line as a whole is the place.
+            column += place + 1 + self.offset
         span = Span(source, line, column, line, column + 1)
         shown = text if len(text) <= _EXCERPT_LIMIT else ""
         return Problem(self.code, self.message, span, self.hint, line_text=shown)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from itertools import repeat
 from typing import TypeAlias
 
 from larspark.base.atoms import Atom
@@ -12,30 +13,25 @@ from larspark.feeds.refusal import Refused
 
 # A time, the atoms that came with it (none: time only moves), and the line they stood on.
 Arrival: TypeAlias = tuple[int, tuple[Atom, ...], int]
+# What a source gives: blocks as they are read, so that no arrival waits for the next block.
+Blocks: TypeAlias = Iterator[Iterable[Arrival | Problem]]
 
 
 def row_batches(
-    blocks: Iterable[Iterable[Arrival | Problem]], source: str, options: Options, reading: Reading
+    blocks: Blocks, source: str, options: Options, reading: Reading
 ) -> Iterator[RowBatch]:
-    """Batches in time order, at least one for every block that completes a time point.
+    """Batches in time order, for every block what it completes.
 
     A problem that is not skipped is raised after everything accepted before it was delivered.
     """
-    order = _Order(options.lateness, reading)
+    order = _Order(source, options, reading)
     for block in blocks:
-        for arrival in block:
-            problem = arrival if isinstance(arrival, Problem) else order.take(arrival, source)
-            if problem is not None:
-                if options.on_error == "fail":
-                    yield from order.release(everything=True)
-                    raise LarsparkError(problem)
-                if isinstance(arrival, tuple) and arrival[1]:
-                    reading.late += len(arrival[1])
-                else:
-                    reading.skipped += 1
-                reading.note(problem)
-            elif order.size >= options.batch_size:
-                yield from order.release()
+        arrivals = iter(block)
+        while (problem := order.take(arrivals)) is not None:
+            if options.on_error == "fail":
+                yield from order.release(everything=True)
+                raise LarsparkError(problem)
+            reading.note(problem)
         yield from order.release()
     yield from order.release(everything=True)
 
@@ -47,33 +43,39 @@ class _Order:
     the order of their arrival, and are numbered in the order of their release.
     """
 
-    def __init__(self, lateness: int, reading: Reading) -> None:
-        self._lateness = lateness
+    def __init__(self, source: str, options: Options, reading: Reading) -> None:
+        self._source = source
+        self._lateness = options.lateness
+        self._batch_size = options.batch_size
         self._reading = reading
         self._newest = 0
         self._arrivals = 0
-        self._seq = 0
         self._waiting: list[tuple[int, int, tuple[Atom, ...]]] = []
-        self._rows: list[Row] = []
+        # What is ready: two lists, because rows are made fastest all at once.
+        self._times: list[int] = []
+        self._atoms: list[Atom] = []
         self._last_t: int | None = None
         self._first_t: int | None = None
 
-    @property
-    def size(self) -> int:
-        return len(self._rows)
-
-    def take(self, arrival: Arrival, source: str) -> Problem | None:
-        """Take an arrival in, or say that it is too late."""
-        t, atoms, line = arrival
-        if t < self._newest - self._lateness:
-            return Refused("L314", *late_by(t, self._newest, self._lateness)).at(source, line)
-        if t > self._newest:
-            self._newest = t
-        if self._lateness == 0:
-            self._append(t, atoms)
-        else:
-            heappush(self._waiting, (t, self._arrivals, atoms))
-            self._arrivals += 1
+    def take(self, arrivals: Iterator[Arrival | Problem]) -> Problem | None:
+        """Take arrivals in, up to the first that is refused; None when all are in."""
+        lateness = self._lateness
+        for arrival in arrivals:
+            if isinstance(arrival, Problem):
+                self._reading.skipped += 1
+                return arrival
+            t, atoms, line = arrival
+            if t > self._newest:
+                self._newest = t
+            elif t < self._newest - lateness:
+                self._reading.skipped += len(atoms) or 1
+                self._reading.late += len(atoms)
+                return Refused("L314", *late_by(t, self._newest, lateness)).at(self._source, line)
+            if lateness:
+                heappush(self._waiting, (t, self._arrivals, atoms))
+                self._arrivals += 1
+            else:
+                self._append(t, atoms)
         return None
 
     def release(self, everything: bool = False) -> Iterator[RowBatch]:
@@ -83,21 +85,30 @@ class _Order:
         while waiting and waiting[0][0] <= settled:
             t, _, atoms = heappop(waiting)
             self._append(t, atoms)
-        rows, last_t, first_t = self._rows, self._last_t, self._first_t
-        if last_t is None:
+        if self._last_t is None:
             return
-        self._rows, self._last_t, self._first_t = [], None, None
+        times, last_t, first_t = self._times, self._last_t, self._first_t
+        numbers = range(self._reading.facts, self._reading.facts + len(times))
+        rows = list(map(_new_row, repeat(Row), zip(times, self._atoms, numbers, strict=True)))
+        self._times, self._atoms, self._last_t, self._first_t = [], [], None, None
         if first_t is not None and rows and first_t < rows[0].t:
             # Time moved before the first element came, and the timeline begins there.
             yield RowBatch([], first_t)
         self._reading.facts += len(rows)
         self._reading.last_t = last_t
-        yield RowBatch(rows, last_t)
+        size = self._batch_size
+        for start in range(0, len(rows) - size, size):
+            yield RowBatch(rows[start : start + size])
+        yield RowBatch(rows[(len(rows) - 1) // size * size :], last_t)
 
     def _append(self, t: int, atoms: tuple[Atom, ...]) -> None:
         for atom in atoms:
-            self._rows.append(Row(t, atom, self._seq))
-            self._seq += 1
+            self._times.append(t)
+            self._atoms.append(atom)
         self._last_t = t
-        if self._reading.first_t is None:
+        if self._first_t is None and self._reading.first_t is None:
             self._reading.first_t = self._first_t = t
+
+
+# Python's constructor of a named tuple, without the names: it takes a tuple of the values.
+_new_row = tuple.__new__

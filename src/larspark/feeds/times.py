@@ -41,7 +41,8 @@ def time_point(value: object, tick: int | None) -> int:
             except ValueError:
                 whole = value
             if not isinstance(whole, int):
-                raise Refused("L310", f"the time {value} is not an integer")
+                why = "too large to be exact" if abs(value) > 2.0**53 else "not an integer"
+                raise Refused("L310", f"the time {value} is {why}")
             return _natural(whole, str(value))
         case str():
             return _natural(_microseconds(value, tick), value)

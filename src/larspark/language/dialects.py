@@ -2,8 +2,43 @@
 
 from enum import StrEnum
 
+from larspark.base.problems import Span
+from larspark.base.terms import Arithmetic, Operation, Term
+from larspark.language.tree import Comparison, Tick
+
 
 class Dialect(StrEnum):
     LARS = "lars"
     TICKER = "ticker"
     LASER = "laser"
+
+
+# Ticker runs with one time point per second unless it is told otherwise.
+TICKER_TICK = Tick(1_000_000)
+
+_COMPARISONS = {"eq": "=", "neq": "!=", "lt": "<", "leq": "<=", "gt": ">", "geq": ">="}
+_OPERATIONS: dict[str, Operation] = {
+    "plus": "+",
+    "minus": "-",
+    "times": "*",
+    "divide": "/",
+    "modulo": "mod",
+}
+
+# The atoms that Ticker reads as built-in relations, with their number of arguments.
+TICKER_RELATIONS = {
+    **dict.fromkeys(_COMPARISONS, 2),
+    **dict.fromkeys(_OPERATIONS, 3),
+    "incr": 2,
+}
+
+
+def ticker_relation(name: str, args: tuple[Term, ...], span: Span) -> Comparison | None:
+    """Ticker's `leq(X,Y)` is `X <= Y`, its `plus(X,Y,Z)` is `Z = X + Y`."""
+    if TICKER_RELATIONS.get(name) != len(args):
+        return None
+    if name in _COMPARISONS:
+        return Comparison(_COMPARISONS[name], args[0], args[1], span)
+    if name == "incr":
+        return Comparison("=", args[1], Arithmetic("+", (args[0], 1)), span)
+    return Comparison("=", args[2], Arithmetic(_OPERATIONS[name], (args[0], args[1])), span)

@@ -17,6 +17,10 @@ MAX_PROBLEMS = 100
 _LONGEST_EXCERPT = 400
 
 
+class TooManyProblemsError(Exception):
+    """A text has more than `MAX_PROBLEMS` problems; the last one listed says so."""
+
+
 @dataclass(slots=True)
 class Source:
     """One text that is being read: where it is from, how it is meant, what is wrong with it."""
@@ -43,6 +47,10 @@ class Source:
         line = line.rstrip("\r").encode("utf-8", "replace").decode("utf-8")
         excerpt = line if len(line) <= _LONGEST_EXCERPT else ""
         self.problems.append(Problem(code, message, span, hint, severity, excerpt))
+        if len(self.problems) == MAX_PROBLEMS:
+            message = f"there are more than {MAX_PROBLEMS} problems; the rest is not listed"
+            self.problems.append(Problem("L108", message, span))
+            raise TooManyProblemsError
 
 
 class Token:
@@ -201,7 +209,7 @@ def tokenize(source: Source) -> Iterator[Token]:
     text, line, line_start, position = source.text, 1, 0, 0
     leads_line, previous = True, ""
     match_at = _TOKEN.match
-    ticker = source.dialect is Dialect.TICKER
+    ticker, laser = source.dialect is Dialect.TICKER, source.dialect is Dialect.LASER
     while match := match_at(text, position):
         kind, word = match.lastgroup, match.group()
         column, position = position - line_start + 1, match.end()
@@ -221,7 +229,12 @@ def tokenize(source: Source) -> Iterator[Token]:
                 if end is None:
                     span = Span(source.name, line, column, line, column + 2)
                     close = word[::-1]
-                    source.report("L103", f"the comment `{word}` is not closed", span, f"close it with `{close}`")
+                    source.report(
+                        "L103",
+                        f"the comment `{word}` is not closed",
+                        span,
+                        f"close it with `{close}`",
+                    )
                     yield Token("BROKEN", word, line, column, leads_line, source)
                     return
                 position = end.end()
@@ -232,9 +245,13 @@ def tokenize(source: Source) -> Iterator[Token]:
             continue
         if kind == "SYMBOL":
             kind = SYMBOLS[word]
+        elif laser and word == "==":
+            kind, word = "COMPARE", "="
+        elif laser and kind == "QUOTED" and len(word) > 1 and word[-1] == "'":
+            kind = "STRING"
         token = Token(kind or "", word, line, column, leads_line, source)
         leads_line = False
-        if kind in ("FOREIGN", "UNCLOSED", "OTHER"):
+        if kind in ("FOREIGN", "UNCLOSED", "QUOTED", "OTHER"):
             token = _broken(token)
         previous = token.type
         yield token

@@ -94,8 +94,11 @@ class Frame:
     whole: View
     # A head may place atoms after the end of the timeline, which is open then.
     in_head: bool = False
+    # `now` lies in the timeline; where it does not, windows leave the stream as it is.
+    inside: bool = True
     # Atoms are hidden, so counting tuples no longer counts all of them.
     filtered: bool = False
+    positive: bool = True
     # The formula holds only if this part of it does.
     certain: bool = True
     # More atoms can only make this part of the formula truer.
@@ -127,20 +130,23 @@ def frames(formula: Formula, frame: Frame, times: Times) -> Iterator[tuple[Formu
                 inner = replace(frame, certain=False)
                 pending.extend((part, inner) for part in reversed(parts))
             case Not(body):
-                pending.append((body, replace(frame, certain=False, monotone=False)))
+                pending.append((body, _negated(frame)))
             case Implies(left, right):
-                inner = replace(frame, certain=False, monotone=False)
-                pending.extend(((right, inner), (left, inner)))
+                pending.append((right, replace(frame, certain=False, monotone=False)))
+                pending.append((left, _negated(frame)))
             case Some(body):
-                pending.append((body, replace(frame, now=frame.timeline)))
+                pending.append((body, replace(frame, now=frame.timeline, inside=True)))
             case Always(body):
-                pending.append((body, replace(frame, now=frame.timeline, monotone=False)))
+                inner = replace(frame, now=frame.timeline, inside=True, monotone=False)
+                pending.append((body, inner))
             case At(time, body):
-                pending.append((body, replace(frame, now=_pinned(time, frame, times))))
+                inner = replace(frame, now=_pinned(time, frame, times), inside=True)
+                pending.append((body, inner))
             case Windowed(window, body):
                 pending.append((body, _windowed(window, frame)))
             case Reset(body):
-                pending.append((body, replace(frame, timeline=frame.whole, filtered=False)))
+                inner = replace(frame, timeline=frame.whole, inside=True, filtered=False)
+                pending.append((body, inner))
             case _:
                 assert_never(current)
 
@@ -195,12 +201,16 @@ def holds(formula: Formula, placed: Placed) -> Range:
             return inner if inner.empty else inner.shift(-future, back)
         case Some(body) | Always(body) | At(_, body):
             return NONE if holds(body, placed).empty else ALL
-        case Windowed(_, body) | Reset(body):
+        case Windowed(TimeWindow(every=1) | TupleWindow() | FilterWindow(), body) | Reset(body):
             return holds(body, placed)
-        case Not() | Implies() | Comparison() | Truth():
+        case Windowed() | Not() | Implies() | Comparison() | Truth():
             return ALL
         case _:
             assert_never(formula)
+
+
+def _negated(frame: Frame) -> Frame:
+    return replace(frame, positive=not frame.positive, certain=False, monotone=False)
 
 
 def _pinned(time: Term, frame: Frame, times: Times) -> View:
@@ -213,12 +223,17 @@ def _pinned(time: Term, frame: Frame, times: Times) -> View:
 
 def _windowed(window: Window, frame: Frame) -> Frame:
     match window:
-        case TimeWindow():
-            return replace(frame, timeline=_time_window(window, frame))
-        case TupleWindow():
+        case TimeWindow() if frame.inside:
+            inside = window.every == 1
+            return replace(frame, timeline=_time_window(window, frame), inside=inside)
+        case TupleWindow() if frame.inside:
             return replace(frame, timeline=_tuple_window(window, frame))
-        case FilterWindow() | NamedWindow():
+        case TimeWindow() | TupleWindow():
+            return frame
+        case FilterWindow():
             return replace(frame, filtered=True)
+        case NamedWindow():
+            return replace(frame, filtered=True, inside=False)
         case _:
             assert_never(window)
 

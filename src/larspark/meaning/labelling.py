@@ -32,7 +32,7 @@ from larspark.meaning.grounding import (
     GroundWindowed,
 )
 from larspark.meaning.horizon import time_points
-from larspark.meaning.streams import Stream
+from larspark.meaning.streams import Stream, numbers_of
 from larspark.meaning.windows import apply_window, matches
 
 
@@ -87,18 +87,16 @@ class Labelling:
             case GroundOr(parts):
                 return circuit.disjunction(self._label(part, stream, t) for part in parts)
             case GroundImplies(left, right):
-                refuted = -self._label(left, stream, t)
-                if refuted == TRUE:
-                    return TRUE
-                return circuit.disjunction((refuted, self._label(right, stream, t)))
+                sides = ((-1, left), (1, right))
+                return circuit.disjunction(sign * self._label(f, stream, t) for sign, f in sides)
             case GroundSome(body):
                 points = time_points(stream, self._structure.horizon)
                 return circuit.disjunction(self._label(body, stream, point) for point in points)
             case GroundAlways(body):
+                # In an empty timeline nothing holds always: a free choice of the meaning.
                 points = time_points(stream, self._structure.horizon)
-                if not points:
-                    return FALSE
-                return circuit.conjunction(self._label(body, stream, point) for point in points)
+                every = circuit.conjunction(self._label(body, stream, point) for point in points)
+                return every if points else FALSE
             case GroundAt(time, body):
                 return self._label(body, stream, time) if stream.has_time(time) else FALSE
             case GroundWindowed(NamedWindow(), _) if stream.bits & self._undecided:
@@ -137,7 +135,7 @@ class Labelling:
     ) -> Callable[[Callable[[int], bool]], bool]:
         def decide(is_there: Callable[[int], bool]) -> bool:
             bits = self._structure.stream.bits
-            for number in self._circuit.variables:
+            for number in numbers_of(self._undecided):
                 if not is_there(number):
                     bits &= ~(1 << number)
             structure = Structure(

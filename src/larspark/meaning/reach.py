@@ -26,14 +26,12 @@ from larspark.meaning.frames import (
     time_range,
 )
 from larspark.meaning.signatures import Roles, head_predicates
-from larspark.meaning.walk import occurrences, term_variables
+from larspark.meaning.walk import term_variables
 
 # After so many changes a placement counts as growing forever; narrowing takes back what that
 # overdoes where a window bounds the growth.
 _PATIENCE = 32
 _NARROWINGS = 3
-
-_UP_TO_NOW = Range(-math.inf, 0)
 
 
 class Reach(NamedTuple):
@@ -61,21 +59,24 @@ def reach(
     remembered: frozenset[Signature],
 ) -> Reach:
     """Where the rules place their atoms; `order` groups the derived predicates bottom-up."""
-    closed = _placements(rules, order, parts, remembered, end=0)
+    closed = placements(rules, order, parts, remembered, end=0)
     if all(closed.placed[predicate].high <= 0 for predicate in parts.derived):
         return closed
-    return _placements(rules, order, parts, remembered, end=math.inf)
+    return placements(rules, order, parts, remembered, end=math.inf)
 
 
-def _placements(
+def placements(
     rules: Sequence[Rule],
     order: Sequence[frozenset[Signature]],
     parts: Roles,
     remembered: frozenset[Signature],
+    *,
     end: Offset,
+    input_end: Offset = 0,
 ) -> Reach:
+    """Where predicates can hold when the timeline ends at `end`, and the stream at `input_end`."""
     placed = dict.fromkeys(parts.derived, NONE)
-    placed.update(dict.fromkeys(parts.inputs - parts.derived, _UP_TO_NOW))
+    placed.update(dict.fromkeys(parts.inputs - parts.derived, Range(-math.inf, input_end)))
     placed.update(dict.fromkeys(parts.background - parts.derived, ALL))
     known = Reach(placed, end, (parts.inputs | parts.background) - parts.derived)
     by_head: dict[Signature, list[Rule]] = {}
@@ -129,14 +130,12 @@ def _placement(
         times = variable_times(rule, known)
         if any(bounds.empty for bounds in times.values()):
             continue
-        positive = {
-            id(atom.formula)
-            for atom in occurrences(rule.head)
-            if atom.positive and atom.formula.atom.signature == predicate
-        }
         for part, frame in frames(rule.head, first_frame(known.end, in_head=True), times):
-            if id(part) in positive:
-                result = result.join(frame.now.times)
+            match part:
+                case AtomFormula(atom) if frame.positive and atom.signature == predicate:
+                    result = result.join(frame.now.times)
+                case _:
+                    pass
     if predicate in remembered and not result.empty:
         return Range(-math.inf, result.high)
     return result

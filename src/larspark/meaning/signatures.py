@@ -1,12 +1,12 @@
 """Which predicate plays which part: stream, background, derived; and what is odd about that."""
 
-import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import Problem, Severity, Span
+from larspark.base.terms import Term
 from larspark.language.tree import (
     At,
     AtomFormula,
@@ -16,10 +16,9 @@ from larspark.language.tree import (
     Rule,
     Windowed,
 )
-from larspark.meaning.walk import formulas, is_ground, occurrences, walk
-
-# Suggestions are a courtesy: among more or longer names than these nobody looks for one.
-_NAMES_COMPARED, _NAME_LENGTH = 64, 40
+from larspark.meaning.spelling import Vocabulary
+from larspark.meaning.values import NoValueError, value
+from larspark.meaning.walk import formulas, is_ground, occurrences, terms, walk
 
 
 class Facts(NamedTuple):
@@ -44,14 +43,11 @@ class Use(NamedTuple):
 
     signature: Signature
     span: Span
-    in_head: bool
 
 
 def head_predicates(head: Formula) -> frozenset[Signature]:
     """What a head can derive: the predicates that count positively in it."""
-    return frozenset(
-        atom.formula.atom.signature for atom in occurrences(head) if atom.positive
-    )
+    return frozenset(atom.formula.atom.signature for atom in occurrences(head) if atom.positive)
 
 
 def split_facts(program: Program) -> Facts:
@@ -78,15 +74,26 @@ def split_facts(program: Program) -> Facts:
 
 def fact_of(rule: Rule) -> Atom | Element | None:
     """The atom or stream element that a fact states; None for a rule proper."""
-    if rule.body:
+    if rule.body or not all(map(is_ground, _terms_of_fact(rule.head))):
         return None
-    match rule.head:
-        case AtomFormula(atom) if all(map(is_ground, atom.args)):
-            return atom
-        case At(int() as t, AtomFormula(atom)) if all(map(is_ground, atom.args)):
-            return Element(t, atom)
-        case _:
-            return None
+    try:
+        match rule.head:
+            case AtomFormula(atom):
+                return _evaluated(atom)
+            case At(time, AtomFormula(atom)) if isinstance(t := value(time, {}), int):
+                return Element(t, _evaluated(atom))
+            case _:
+                return None
+    except NoValueError:
+        return None
+
+
+def _terms_of_fact(head: Formula) -> Iterator[Term]:
+    return (term for part in walk(head) for term in terms(part))
+
+
+def _evaluated(atom: Atom) -> Atom:
+    return Atom(atom.predicate, tuple(value(term, {}) for term in atom.args))
 
 
 def roles(program: Program, facts: Facts, background: Iterable[Signature]) -> Roles:
@@ -106,183 +113,138 @@ def roles(program: Program, facts: Facts, background: Iterable[Signature]) -> Ro
 
 def uses(rule: Rule) -> Iterator[Use]:
     """The predicates of a rule, filter patterns included, in the order of the text."""
-    for number, formula in enumerate(formulas(rule)):
+    for formula in formulas(rule):
         for part in walk(formula):
             match part:
                 case AtomFormula(atom, span):
-                    yield Use(atom.signature, span, number == 0)
+                    yield Use(atom.signature, span)
                 case Windowed(FilterWindow(patterns), _, span):
-                    yield from (Use(atom.signature, span, number == 0) for atom in patterns)
+                    yield from (Use(pattern.signature, span) for pattern in patterns)
                 case _:
                     pass
 
 
+class _Predicates:
+    """Known predicates, to look for the one that was meant."""
+
+    def __init__(self, known: Iterable[Signature]) -> None:
+        self._arities: dict[str, list[int]] = {}
+        for predicate, arity in sorted(known):
+            self._arities.setdefault(predicate, []).append(arity)
+        self._vocabulary = Vocabulary(self._arities)
+
+    def suggestion(self, signature: Signature) -> str:
+        """A hint that names the predicate that was probably meant; empty if there is none."""
+        name, arity = signature
+        meant = name if name in self._arities else self._vocabulary.closest(name)
+        if meant is None:
+            return ""
+        arities = self._arities[meant]
+        return f"did you mean `{meant}/{arity if arity in arities else arities[0]}`?"
+
+    def misspelt(self, signature: Signature) -> Signature | None:
+        """The predicate that this one is a misspelling of, by all appearances."""
+        name, arity = signature
+        meant = self._vocabulary.closest(name, likeness=0.8) if len(name) >= 4 else None
+        if meant is None or arity not in self._arities[meant]:
+            return None
+        # Names in a row, such as `door1` and `door2`, differ on purpose.
+        numbered = any(map(str.isdigit, name + meant))
+        return None if numbered else Signature(meant, arity)
+
+
 def signature_problems(program: Program, facts: Facts, parts: Roles) -> Iterator[Problem]:
     """Everything that is wrong or odd with the predicates of a program."""
-    every_use = [use for rule in program.rules for use in uses(rule)]
+    yield from _directive_problems(program, parts)
     yield from _misplaced_heads(program, facts, parts)
-    yield from _directive_problems(program, parts, every_use)
-    yield from _mixed_arities(every_use)
-    yield from _unknown_predicates(program, facts, parts)
-    for signature in sorted(parts.background & parts.inputs):
+    yield from _mixed_arities(use for rule in program.rules for use in uses(rule))
+    used = [use for rule in facts.rules for use in uses(rule)]
+    yield from _mixed_roles(parts, used)
+    yield from _ungiven_predicates(parts, used)
+    if program.inputs is None:
+        yield from _misspelt_predicates(parts, used)
+
+
+def _directive_problems(program: Program, parts: Roles) -> Iterator[Problem]:
+    derived = _Predicates(parts.derived)
+    given = parts.inputs | parts.background
+    for signature in sorted((program.shows or frozenset()) - parts.derived):
+        reason, hint = "is not a predicate of the program", derived.suggestion(signature)
+        if signature in given:
+            reason, hint = "is derived by no rule, and only what is derived is output", ""
         yield Problem(
-            "L218",
-            f"`{signature}` is both background data and a predicate of the stream",
-            _first_place(every_use, signature),
-            "its atoms hold at every time point or at the time of the stream; "
-            "use two predicates if that is not meant",
-            Severity.WARNING,
+            "L213", f"`#show {signature}`: `{signature}` {reason}", None, hint, Severity.WARNING
         )
-
-
-def derived_atom_problem(element: Element) -> Problem:
-    """A stream brought an atom of a predicate that rules derive."""
-    signature = element.atom.signature
-    return Problem(
-        "L217",
-        f"the stream has `{element.atom}` at {element.t}, but rules derive `{signature}`",
-        hint=f"rename the predicate in the stream, and derive `{signature}` from it by a rule",
-    )
-
-
-def closest(name: str, candidates: Iterable[str], cutoff: float = 0.75) -> str | None:
-    """The candidate that is most like a name, if one is like it.
-
-    >>> closest("trm", ["bus", "tram", "jam"])
-    'tram'
-    """
-    near = sorted({c for c in candidates if abs(len(c) - len(name)) <= 2 and c != name})
-    if len(name) > _NAME_LENGTH or len(near) > _NAMES_COMPARED:
-        return None
-    lowered = {candidate.lower(): candidate for candidate in near}
-    matches = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=cutoff)
-    return lowered[matches[0]] if matches else None
-
-
-def suggestion(signature: Signature, known: Iterable[Signature]) -> str:
-    """A hint that names the predicate that was probably meant; empty if there is none."""
-    known = set(known)
-    same_name = sorted(other for other in known if other.predicate == signature.predicate)
-    if same_name:
-        return f"did you mean `{same_name[0]}`?"
-    name = closest(signature.predicate, (other.predicate for other in known))
-    if name is None:
-        return ""
-    arities = sorted(other.arity for other in known if other.predicate == name)
-    arity = signature.arity if signature.arity in arities else arities[0]
-    return f"did you mean `{name}/{arity}`?"
+    for signature in sorted(program.remembered - parts.derived):
+        message = f"`#remember {signature}`: no rule derives `{signature}`"
+        yield Problem("L214", message, hint=derived.suggestion(signature))
 
 
 def _misplaced_heads(program: Program, facts: Facts, parts: Roles) -> Iterator[Problem]:
     declared = program.inputs or frozenset()
     for rule in facts.rules:
         for occurrence in occurrences(rule.head):
-            signature = occurrence.formula.atom.signature
+            signature, span = occurrence.formula.atom.signature, occurrence.formula.span
             if not occurrence.positive:
                 continue
             if signature in declared:
-                yield Problem(
-                    "L211",
-                    f"`{signature}` is an input predicate, so no rule can derive it",
-                    occurrence.formula.span,
-                    f"derive another predicate, or remove `{signature}` from `#input`",
-                )
+                message = f"`{signature}` is an input predicate, so no rule can derive it"
+                hint = f"derive another predicate, or remove `{signature}` from `#input`"
+                yield Problem("L211", message, span, hint)
             elif signature in parts.background:
-                yield Problem(
-                    "L212",
-                    f"`{signature}` is background data, so no rule can derive it",
-                    occurrence.formula.span,
-                    "derive another predicate",
-                )
+                message = f"`{signature}` is background data, so no rule can derive it"
+                hint = "derive another predicate, with a rule that reads the background data"
+                yield Problem("L212", message, span, hint)
 
 
-def _directive_problems(
-    program: Program, parts: Roles, every_use: list[Use]
-) -> Iterator[Problem]:
-    for signature in sorted((program.shows or frozenset()) - parts.derived):
-        known = signature in parts.inputs | parts.background
-        reason = "is not derived by any rule, and only derived atoms are output"
-        if not known:
-            reason = "is not a predicate of this program"
-        yield Problem(
-            "L213",
-            f"`#show {signature}`: `{signature}` {reason}",
-            hint="" if known else suggestion(signature, parts.derived),
-            severity=Severity.WARNING,
-        )
-    for signature in sorted(program.remembered - parts.derived):
-        yield Problem(
-            "L214",
-            f"`#remember {signature}`: no rule derives `{signature}`",
-            hint=suggestion(signature, parts.derived),
-        )
-
-
-def _mixed_arities(every_use: list[Use]) -> Iterator[Problem]:
+def _mixed_arities(used: Iterable[Use]) -> Iterator[Problem]:
     first: dict[str, int] = {}
     reported: set[Signature] = set()
-    for use in every_use:
-        predicate, arity = use.signature
+    for signature, span in used:
+        predicate, arity = signature
         expected = first.setdefault(predicate, arity)
-        if arity != expected and use.signature not in reported:
-            reported.add(use.signature)
-            yield Problem(
-                "L201",
-                f"`{predicate}` has {_arguments(arity)} here and {_arguments(expected)} before: "
-                f"`{use.signature}` and `{predicate}/{expected}` are different predicates",
-                use.span,
-                severity=Severity.WARNING,
-            )
-
-
-def _unknown_predicates(program: Program, facts: Facts, parts: Roles) -> Iterator[Problem]:
-    every_use = [use for rule in facts.rules for use in uses(rule)]
-    count = Counter(use.signature for use in every_use)
-    known = parts.inputs | parts.background | parts.derived
-    reported: set[Signature] = set()
-    for use in every_use:
-        signature = use.signature
-        if signature in reported:
-            continue
-        if signature not in known:
+        if arity != expected and signature not in reported:
             reported.add(signature)
-            yield Problem(
-                "L215",
-                f"`{signature}` never holds: no rule derives it, no fact or background file gives "
-                "it, and `#input` does not name it",
-                use.span,
-                suggestion(signature, known) or f"add `{signature}` to `#input`",
-                Severity.WARNING,
+            message = (
+                f"`{predicate}` has {_arguments(arity)} here and {_arguments(expected)} before, "
+                "so these are two predicates"
             )
-        elif program.inputs is None and signature in parts.inputs and count[signature] == 1:
-            trusted = parts.derived | parts.background
-            trusted |= {other for other in parts.inputs if count[other] > 1}
-            meant = _misspelt(signature, trusted)
+            yield Problem("L201", message, span, severity=Severity.WARNING)
+
+
+def _mixed_roles(parts: Roles, used: Sequence[Use]) -> Iterator[Problem]:
+    places = dict(reversed(used))
+    for signature in sorted(parts.background & parts.inputs):
+        message = f"`{signature}` is both background data and a predicate of the stream"
+        hint = "background data holds at every time point; use two predicates if that is not meant"
+        yield Problem("L217", message, places.get(signature), hint, Severity.WARNING)
+
+
+def _ungiven_predicates(parts: Roles, used: Sequence[Use]) -> Iterator[Problem]:
+    known = parts.inputs | parts.background | parts.derived
+    predicates = _Predicates(known)
+    for signature, span in reversed(dict(reversed(used)).items()):
+        if signature not in known:
+            message = (
+                f"`{signature}` never holds: no rule derives it, no fact or background file gives "
+                "it, and `#input` does not name it"
+            )
+            hint = predicates.suggestion(signature) or f"add `{signature}` to `#input`"
+            yield Problem("L215", message, span, hint, Severity.WARNING)
+
+
+def _misspelt_predicates(parts: Roles, used: Sequence[Use]) -> Iterator[Problem]:
+    count = Counter(use.signature for use in used)
+    trusted = {other for other in parts.inputs if count[other] != 1}
+    predicates = _Predicates(trusted | parts.derived | parts.background)
+    for signature, span in used:
+        if signature in parts.inputs and count[signature] == 1:
+            meant = predicates.misspelt(signature)
             if meant is not None:
-                reported.add(signature)
-                yield Problem(
-                    "L216",
-                    f"`{signature}` is used only here and looks like `{meant}`",
-                    use.span,
-                    f"did you mean `{meant}`? If not, name both: `#input {signature}, ...`",
-                    Severity.WARNING,
-                )
-
-
-def _misspelt(signature: Signature, trusted: Iterable[Signature]) -> Signature | None:
-    """The predicate that this one is a misspelling of, by all appearances."""
-    name, arity = signature
-    names = (other.predicate for other in trusted if other.arity == arity)
-    meant = closest(name, names, cutoff=0.85) if len(name) >= 4 else None
-    # Names in a row, such as `door1` and `door2`, differ on purpose.
-    if meant is None or any(map(str.isdigit, name + meant)):
-        return None
-    return Signature(meant, arity)
-
-
-def _first_place(every_use: list[Use], signature: Signature) -> Span | None:
-    return next((use.span for use in every_use if use.signature == signature), None)
+                message = f"`{signature}` is used only here and looks like `{meant}`"
+                hint = f"did you mean `{meant}`? If not, name the input with `#input`"
+                yield Problem("L216", message, span, hint, Severity.WARNING)
 
 
 def _arguments(count: int) -> str:
-    return "1 argument" if count == 1 else f"{count} arguments"
+    return {0: "no arguments", 1: "1 argument"}.get(count, f"{count} arguments")

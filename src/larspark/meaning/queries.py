@@ -1,0 +1,122 @@
+"""Queries (Definition 10): under which substitutions, and when, does a formula hold?"""
+
+from collections.abc import Iterable, Iterator
+
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant
+from larspark.language.tree import At, Formula
+from larspark.meaning.entailment import Structure
+from larspark.meaning.frames import linear
+from larspark.meaning.grounding import check_depth, ground
+from larspark.meaning.horizon import NO_HORIZON, find_horizon, time_points
+from larspark.meaning.labelling import satisfies
+from larspark.meaning.matching import Binding, Matcher
+from larspark.meaning.streams import Stream, Universe
+from larspark.meaning.values import NoValueError, order_key
+from larspark.meaning.walk import variables, walk
+
+
+def query(
+    formula: Formula,
+    elements: Iterable[tuple[int, Atom]],
+    background: Iterable[Atom] = (),
+    start: int | None = None,
+    end: int | None = None,
+    at: int | None = None,
+) -> list[dict[str, Constant]]:
+    """The substitutions under which the formula holds at `at`, sorted.
+
+    A ground formula gives `[{}]` for yes and `[]` for no. Without `at` every time point of the
+    timeline is asked, and each answer holds its time point as `t`. The timeline begins with the
+    first element and ends with the last one, or with `at` when that is later.
+
+    >>> from larspark.base.terms import Variable
+    >>> from larspark.language.tree import AtomFormula, Some, TimeWindow, Windowed
+    >>> recent = Windowed(TimeWindow(5), Some(AtomFormula(Atom("tram", (Variable("A"),)))))
+    >>> query(recent, [(3, Atom("tram", ("a1",)))], at=8)
+    [{'A': 'a1'}]
+    """
+    check_depth(formula)
+    elements = list(elements)
+    stream = _stream(elements, start, end, at)
+    if stream is None:
+        return []
+    background = frozenset(background)
+    names = list(dict.fromkeys(variable.name for variable in variables(formula)))
+    matcher = Matcher(stream, background)
+    moments = time_points(stream, NO_HORIZON) if at is None else (at,)
+    answers: list[dict[str, Constant]] = []
+    for t in moments:
+        moment: dict[str, Constant] = {"t": t} if at is None else {}
+        answers += [
+            {**moment, **{name: binding[name] for name in names}}
+            for binding in _answers(matcher, background, formula, t)
+        ]
+    return sorted(answers, key=lambda answer: [order_key(value) for value in answer.values()])
+
+
+def refuse_unbound(names: Iterable[str], binding: Binding, formula: Formula) -> None:
+    """Refuse a formula when matching left one of its variables without a value."""
+    unbound = [name for name in dict.fromkeys(names) if name not in binding]
+    if unbound:
+        raise LarsparkError(
+            Problem(
+                "L250",
+                f"the variable `{name}` is bound by no positive part of the formula",
+                formula.span,
+                f"give `{name}` a value with an atom, or write `_` for any value",
+            )
+            for name in unbound
+        )
+
+
+def pins_in_timeline(formulas: Iterable[Formula], binding: Binding, stream: Stream) -> bool:
+    """Do the time variables, those of pins such as `@T` and `@T+3`, have values in the timeline?"""
+    for formula in formulas:
+        for part in walk(formula):
+            pin = linear(part.time) if isinstance(part, At) else None
+            if pin is not None:
+                point = binding[pin[0]]
+                if not isinstance(point, int) or not stream.has_time(point):
+                    return False
+    return True
+
+
+def _answers(
+    matcher: Matcher, background: frozenset[Atom], formula: Formula, t: int
+) -> Iterator[Binding]:
+    names = {variable.name for variable in variables(formula)}
+    for binding in matcher.bindings((formula,), t):
+        refuse_unbound(names, binding, formula)
+        if not pins_in_timeline((formula,), binding, matcher.stream):
+            continue
+        try:
+            candidate = ground(formula, binding)
+        except NoValueError:
+            continue
+        horizon = find_horizon(matcher.stream, t, candidate)
+        if satisfies(Structure(matcher.stream, background, horizon), t, candidate):
+            yield binding
+
+
+def _stream(
+    elements: list[tuple[int, Atom]], start: int | None, end: int | None, at: int | None
+) -> Stream | None:
+    """The stream a query is about; None when it has no time point to ask at."""
+    marks = [t for t, _ in elements]
+    if at is not None:
+        marks.append(at)
+    first = min(marks, default=None) if start is None else start
+    last = max([*marks, *([] if end is None else [end])], default=None)
+    if first is None:
+        first = end
+    if end is not None and last is not None:
+        last = end if at is None else max(end, at)
+    if first is None or last is None:
+        return None
+    if at is not None and at < first:
+        message = f"the time point {at} lies before the timeline, which begins with {first}"
+        raise LarsparkError(Problem("L251", message))
+    universe = Universe(element for element in elements if first <= element[0] <= last)
+    return universe.whole(first, last)

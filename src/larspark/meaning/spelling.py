@@ -1,0 +1,30 @@
+"""Which known name was probably meant."""
+
+import difflib
+from collections.abc import Iterable
+
+# Suggestions are a courtesy: among more names of like length, or longer ones, nobody expects one.
+_NAMES_COMPARED, _LONGEST_NAME = 64, 40
+
+
+class Vocabulary:
+    """Known names, to look for the one that is most like a misspelt one.
+
+    >>> Vocabulary(["bus", "tram", "jam"]).closest("trm")
+    'tram'
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_length: dict[int, set[str]] = {}
+        for name in names:
+            self._by_length.setdefault(len(name), set()).add(name)
+
+    def closest(self, name: str, likeness: float = 0.75) -> str | None:
+        """The name most like another one, if one is; capital letters do not count."""
+        lengths = range(len(name) - 2, len(name) + 3)
+        near = [other for length in lengths for other in self._by_length.get(length, ())]
+        if len(name) > _LONGEST_NAME or len(near) > _NAMES_COMPARED:
+            return None
+        lowered = {other.lower(): other for other in sorted(near) if other != name}
+        matches = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=likeness)
+        return lowered[matches[0]] if matches else None

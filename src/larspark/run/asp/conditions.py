@@ -1,0 +1,153 @@
+"""Ground formulas as conditions on the elements that may be derived (Definition 9).
+
+The stream and the background are given, and windows choose without regard to what is derived; so
+evaluating a formula leaves a condition on derivable elements, and nothing else.
+"""
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from larspark.base.atoms import Atom, Element, Signature
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant, Wildcard
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Reset,
+    Some,
+    Truth,
+    Windowed,
+)
+from larspark.meaning.walk import variables
+from larspark.run.asp.circuit import FALSE, TRUE, Circuit
+from larspark.run.asp.situation import NoInstanceError, Situation, ground_atom
+from larspark.run.asp.values import NEGATED, Binding, compare, time_value, value
+from larspark.run.asp.views import View, apply, matches
+
+
+class Conditions:
+    """The conditions of formulas in one situation; `derived` are the predicates of heads."""
+
+    def __init__(self, situation: Situation, derived: frozenset[Signature]) -> None:
+        self.circuit = Circuit()
+        self._situation = situation
+        self._derived = derived
+        self._known: dict[tuple[int, tuple[Constant, ...], View, int, bool], int] = {}
+        self._names: dict[int, tuple[Formula, tuple[str, ...]]] = {}
+
+    def of_body(self, formula: Formula, binding: Binding) -> int:
+        """When a body formula holds at the evaluation time."""
+        return self._condition(formula, binding, self._situation.whole, self._situation.t, False)
+
+    def of_head(self, formula: Formula, binding: Binding) -> int:
+        """When a head holds; its atoms count whether or not a rule is known to derive them."""
+        return self._condition(formula, binding, self._situation.whole, self._situation.t, True)
+
+    def _condition(
+        self, formula: Formula, binding: Binding, view: View, t: int, in_head: bool
+    ) -> int:
+        key = (id(formula), self._values(formula, binding), view, t, in_head)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._evaluate(formula, binding, view, t, in_head)
+        return known
+
+    def _evaluate(
+        self, formula: Formula, binding: Binding, view: View, t: int, in_head: bool
+    ) -> int:
+        situation, circuit = self._situation, self.circuit
+
+        def at(part: Formula, seen: View, point: int) -> int:
+            return self._condition(part, binding, seen, point, in_head)
+
+        match formula:
+            case AtomFormula(atom):
+                return self._atom(ground_atom(atom, binding), view, t, in_head)
+            case Comparison():
+                return _comparison(formula, binding, formula.operator)
+            case Truth(truth):
+                return TRUE if truth else FALSE
+            case Not(Comparison() as comparison):
+                return _comparison(comparison, binding, NEGATED[comparison.operator])
+            case Not(body):
+                return -at(body, view, t)
+            case And(parts):
+                return circuit.conjunction(at(part, view, t) for part in parts)
+            case Or(parts):
+                return circuit.disjunction(at(part, view, t) for part in parts)
+            case Implies(left, right):
+                return circuit.disjunction((-at(left, view, t), at(right, view, t)))
+            case Some(body):
+                points = self._points(view, formula, in_head)
+                return circuit.disjunction(at(body, view, point) for point in points)
+            case Always(body):
+                points = self._points(view, formula, in_head)
+                return circuit.conjunction(at(body, view, point) for point in points) * (
+                    1 if points else -1
+                )
+            case At(time, body):
+                point = time_value(time, binding)
+                if point is None:
+                    raise NoInstanceError
+                return at(body, view, point) if view.has_time(point) else FALSE
+            case Windowed(_, body):
+                window = situation.window(formula, binding)
+                return at(body, apply(window, view, t, situation.elements), t)
+            case Reset(body):
+                return at(body, situation.whole, t)
+            case _:
+                assert_never(formula)
+
+    def _atom(self, atom: Atom, view: View, t: int, in_head: bool) -> int:
+        situation = self._situation
+        if any(isinstance(term, Wildcard) for term in atom.args):
+            return self.circuit.disjunction(self._instances(atom, view, t))
+        if situation.is_background(atom):
+            return TRUE
+        arrival = situation.elements.holds(t, atom)
+        if arrival is not None and view.shows(arrival):
+            return TRUE
+        if atom.signature not in self._derived or not view.shows_derived(t, atom):
+            return FALSE
+        if in_head or situation.is_possible(t, atom):
+            return self.circuit.variable(Element(t, atom))
+        return FALSE
+
+    def _instances(self, pattern: Atom, view: View, t: int) -> Iterator[int]:
+        situation = self._situation
+        signature = pattern.signature
+        known = [*situation.background.get(signature, ())]
+        known += [arrival.atom for arrival in situation.seen(signature, view, t)]
+        if any(matches(pattern, atom) for atom in known):
+            yield TRUE
+            return
+        for atom in situation.derivable(signature, view, t):
+            if matches(pattern, atom):
+                yield self.circuit.variable(Element(t, atom))
+
+    def _points(self, view: View, formula: Some | Always, in_head: bool) -> range:
+        if in_head and view.end is None:
+            message = "a head with `some` or `always` needs a timeline that ends"
+            hint = "say where time ends with `until`"
+            raise LarsparkError(Problem("L403", message, formula.span, hint))
+        return self._situation.time_points(view)
+
+    def _values(self, formula: Formula, binding: Binding) -> tuple[Constant, ...]:
+        known = self._names.get(id(formula))
+        if known is None:
+            names = tuple(dict.fromkeys(variable.name for variable in variables(formula)))
+            # The formula is kept, so that its identity is not given to another one.
+            known = self._names[id(formula)] = (formula, names)
+        return tuple(binding[name] for name in known[1])
+
+
+def _comparison(comparison: Comparison, binding: Binding, operator: str) -> int:
+    left, right = value(comparison.left, binding), value(comparison.right, binding)
+    return TRUE if compare(operator, left, right) else FALSE

@@ -1,0 +1,95 @@
+"""The part of the stream that is kept: input elements in arrival order, and remembered atoms."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from larspark.base.atoms import Atom, Signature
+
+
+class Arrival(NamedTuple):
+    """An element of the stream; `number` counts input arrivals, None for a remembered atom."""
+
+    t: int
+    atom: Atom
+    number: int | None
+
+
+class Elements:
+    """What the stream holds, in time order and, at one time point, in the order of arrival."""
+
+    def __init__(self) -> None:
+        self._times: list[int] = []
+        self._arrivals: list[Arrival] = []
+        self._at: dict[int, dict[Atom, Arrival]] = {}
+        self._by_signature: dict[Signature, dict[int, list[Arrival]]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._arrivals)
+
+    def __iter__(self) -> Iterator[Arrival]:
+        return iter(self._arrivals)
+
+    @property
+    def last_time(self) -> int | None:
+        return self._times[-1] if self._times else None
+
+    def add(self, t: int, atom: Atom, *, counted: bool = True) -> Arrival | None:
+        """Take an element in; None when the stream holds it already.
+
+        Input comes in time order; a remembered atom belongs to the latest time point.
+        """
+        here = self._at.setdefault(t, {})
+        if atom in here:
+            return None
+        arrival = Arrival(t, atom, self._count if counted else None)
+        self._count += counted
+        here[atom] = arrival
+        self._by_signature.setdefault(atom.signature, {}).setdefault(t, []).append(arrival)
+        self._times.append(t)
+        self._arrivals.append(arrival)
+        return arrival
+
+    def holds(self, t: int, atom: Atom) -> Arrival | None:
+        """The arrival of an atom at t, if the stream holds it there."""
+        return self._at.get(t, {}).get(atom)
+
+    def at(self, t: int) -> list[Arrival]:
+        return list(self._at.get(t, {}).values())
+
+    def of(self, signature: Signature) -> dict[int, list[Arrival]]:
+        """The arrivals of one predicate by time point."""
+        return self._by_signature.get(signature, {})
+
+    def during(self, start: int, end: int | None) -> list[Arrival]:
+        """The arrivals at the time points from `start` to `end`."""
+        low = bisect_left(self._times, start)
+        high = len(self._times) if end is None else bisect_right(self._times, end)
+        return self._arrivals[low:high]
+
+    def forget_before(self, t: int, tuples: int = 0) -> None:
+        """Drop what lies before t, except the last `tuples` input arrivals."""
+        keep = bisect_left(self._times, t)
+        while keep and tuples:
+            keep -= 1
+            tuples -= self._arrivals[keep].number is not None
+        if 2 * keep < len(self._times):
+            # Forgetting in large pieces keeps the cost per element constant.
+            return
+        for arrival in self._arrivals[:keep]:
+            self._drop(arrival)
+        del self._arrivals[:keep]
+        del self._times[:keep]
+
+    def _drop(self, arrival: Arrival) -> None:
+        here = self._at[arrival.t]
+        del here[arrival.atom]
+        if not here:
+            del self._at[arrival.t]
+        moments = self._by_signature[arrival.atom.signature]
+        moments[arrival.t].remove(arrival)
+        if not moments[arrival.t]:
+            del moments[arrival.t]
+        if not moments:
+            del self._by_signature[arrival.atom.signature]

@@ -1,0 +1,184 @@
+"""What is known about a program before it runs, for people and for programs."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from larspark.base.atoms import Signature
+from larspark.base.problems import Problem, Severity
+from larspark.language import program_text, rule_text
+from larspark.meaning.checked import Checked, Edge, Lookback
+from larspark.meaning.dependencies import negative_cycle
+from larspark.meaning.partition import partition_obstacles
+
+_WIDTH = 16
+
+
+def report_json(checked: Checked, engine: str, reason: str) -> dict[str, Any]:
+    """The report as data, for `larspark check --json`."""
+    key = checked.partition_key
+    return {
+        "fragment": checked.fragment.value,
+        "engine": engine,
+        "engine_reason": reason,
+        "several_models": checked.several_models,
+        "strata": None if checked.strata is None else [_names(layer) for layer in checked.strata],
+        "cycle": [_edge_json(checked, edge) for edge in _cycle(checked)],
+        "lookback": {"time": checked.lookback.time, "tuples": checked.lookback.tuples},
+        "future_reach": checked.future_reach,
+        "endless": checked.endless,
+        "nested_windows": checked.nested_windows,
+        "partition_key": None if key is None else {str(p): n + 1 for p, n in key.items()},
+        "partition_obstacles": [
+            {
+                "rule": rule_text(checked.rules[number]),
+                "line": _line(checked, number),
+                "reason": why,
+            }
+            for number, why in partition_obstacles(checked)
+        ],
+        "input": _names(checked.inputs),
+        "background": _names(checked.background_signatures),
+        "derived": _names(checked.derived),
+        "output": _names(checked.shown),
+        "dependencies": [_edge_json(checked, edge) for edge in checked.edges],
+        "problems": [problem_json(problem) for problem in checked.problems],
+        "program": program_text(checked.program),
+    }
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """A problem as data; the place is left out when there is none."""
+    data: dict[str, Any] = {
+        "code": problem.code,
+        "severity": problem.severity.value,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+    if problem.span is not None:
+        data |= {
+            "source": problem.span.source,
+            "line": problem.span.line,
+            "column": problem.span.column,
+        }
+    return data
+
+
+def report_text(checked: Checked, engine: str, reason: str) -> str:
+    """The report as a person reads it; problems are told elsewhere."""
+    lines: list[str] = []
+    for title, content in _sections(checked, engine, reason):
+        for number, line in enumerate(content):
+            lines.append(f"{title if number == 0 else '':<{_WIDTH}}{line}")
+    return "\n".join(lines)
+
+
+def _sections(checked: Checked, engine: str, reason: str) -> Iterator[tuple[str, list[str]]]:
+    yield "fragment", [checked.fragment.value + (", nested windows" * checked.nested_windows)]
+    yield "engine", [f"{engine}: {reason}"]
+    yield "answer streams", [_models(checked)]
+    yield "strata", _strata(checked)
+    yield "lookback", [_lookback(checked.lookback)]
+    yield "future reach", [_future(checked)]
+    yield "partition key", _partition(checked)
+    yield "input", [_listed(checked.inputs)]
+    yield "background", [_listed(checked.background_signatures)]
+    yield "output", [_listed(checked.shown)]
+    yield "dependencies", _dependencies(checked.edges) or ["none"]
+    warnings = sum(problem.severity is Severity.WARNING for problem in checked.problems)
+    errors = len(checked.problems) - warnings
+    if checked.problems:
+        yield "problems", [f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"]
+
+
+def _models(checked: Checked) -> str:
+    if checked.several_models:
+        return "none, one or several at a time point"
+    return "exactly one at every time point"
+
+
+def _strata(checked: Checked) -> list[str]:
+    if checked.strata is None:
+        steps = [f"{edge.head} needs {_asked(edge)}" for edge in _cycle(checked)]
+        return ["none, because of a cycle through negation:", *steps]
+    if not checked.strata:
+        return ["none: no rule derives anything"]
+    return [f"{number}  {_listed(layer)}" for number, layer in enumerate(checked.strata, start=1)]
+
+
+def _lookback(lookback: Lookback) -> str:
+    if lookback.time is None:
+        return "without bound"
+    time = _count(lookback.time, "time point")
+    if lookback.tuples is None:
+        return f"{time}, and tuples without bound"
+    if lookback.tuples:
+        return f"{time}, and the {_count(lookback.tuples, 'tuple')} before them"
+    return time
+
+
+def _future(checked: Checked) -> str:
+    if checked.endless:
+        return "without bound: a run needs `--until`"
+    if checked.future_reach is None:
+        return "only the data knows"
+    return _count(checked.future_reach, "time point")
+
+
+def _partition(checked: Checked) -> list[str]:
+    if checked.partition_key is not None:
+        return [f"{p} by argument {n + 1}" for p, n in checked.partition_key.items()]
+    obstacles = [
+        f"{_place(checked, number)}: {why}" for number, why in partition_obstacles(checked)
+    ]
+    return ["none", *obstacles]
+
+
+def _dependencies(edges: Iterable[Edge]) -> list[str]:
+    needs: dict[Signature, dict[str, None]] = {}
+    for edge in edges:
+        needs.setdefault(edge.head, {}).setdefault(_asked(edge))
+    return [f"{head} needs {', '.join(asked)}" for head, asked in needs.items()]
+
+
+def _asked(edge: Edge) -> str:
+    match edge.kind.value:
+        case "negative":
+            return f"not {edge.body}"
+        case "window":
+            return f"[] {edge.body}"
+        case _:
+            return str(edge.body)
+
+
+def _cycle(checked: Checked) -> tuple[Edge, ...]:
+    return negative_cycle(checked.edges) if checked.strata is None else ()
+
+
+def _edge_json(checked: Checked, edge: Edge) -> dict[str, Any]:
+    return {
+        "head": str(edge.head),
+        "body": str(edge.body),
+        "kind": edge.kind.value,
+        "line": _line(checked, edge.rule),
+    }
+
+
+def _line(checked: Checked, number: int) -> int:
+    return checked.rules[number].span.line
+
+
+def _place(checked: Checked, number: int) -> str:
+    span = checked.rules[number].span
+    return f"{span.source}:{span.line}"
+
+
+def _names(signatures: Iterable[Signature]) -> list[str]:
+    return [str(signature) for signature in sorted(signatures)]
+
+
+def _listed(signatures: Iterable[Signature]) -> str:
+    return ", ".join(_names(signatures)) or "none"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
