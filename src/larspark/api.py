@@ -19,7 +19,7 @@ from larspark.meaning.checked import Checked
 from larspark.meaning.queries import query as query_elements
 from larspark.run.engines import Choice, choose
 from larspark.run.protocol import Model, Settings
-from larspark.run.replay import intervals, replay
+from larspark.run.replay import intervals, replay, up_to
 from larspark.run.session import Session
 from larspark.show.report import report_json, report_text
 
@@ -91,10 +91,10 @@ class Program:
         return Report(checked, choose(checked, settings or Settings()))
 
 
-def _prepare(
-    program: Program, background: Iterable[Atom | str]
-) -> tuple[Checked, frozenset[Atom]]:
-    """The program checked against its background data, or everything that is wrong with it."""
+def open_session(
+    program: Program, background: Iterable[Atom | str], engine: str, settings: Settings
+) -> Session:
+    """A session of the checked program, or everything that is wrong with it."""
     atoms = {parse_ground_atom(atom) if isinstance(atom, str) else atom for atom in background}
     for source in program.syntax.backgrounds:
         atoms.update(read_background(source.path, source.signature))
@@ -102,7 +102,7 @@ def _prepare(
     errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
     if errors:
         raise LarsparkError(errors)
-    return checked, frozenset(atoms)
+    return Session(checked, atoms, engine, settings)
 
 
 class Reasoner:
@@ -119,9 +119,8 @@ class Reasoner:
         until: int | None = None,
     ) -> None:
         self.program = Program.parse(program) if isinstance(program, str) else program
-        checked, atoms = _prepare(self.program, background)
         settings = Settings(start=start, hindsight=hindsight, until=until)
-        self.session = Session(checked, atoms, engine, settings)
+        self.session = open_session(self.program, background, engine, settings)
         self._last: frozenset[Atom] = frozenset()
 
     def append(self, t: int, facts: Iterable[Atom | str]) -> None:
@@ -147,6 +146,25 @@ class Reasoner:
     def models(self, at: int, limit: int | None = None) -> list[Model]:
         """All answer streams at a time point, or the first ones."""
         return list(self.session.models(at, limit))
+
+
+def models(
+    session: Session, stream: Stream, at: int, *, limit: int | None = None, hindsight: bool = False
+) -> Iterator[Model]:
+    """The answer streams at a time point of a stream."""
+    for batch in stream.batches():
+        session.append(batch if hindsight else up_to(batch, at))
+        if not hindsight and batch.last_t is not None and batch.last_t > at:
+            break
+    return session.models(at, limit)
+
+
+def parse_tick(text: str) -> tree.Tick:
+    """How long one time point lasts, from text such as `1 min`."""
+    parsed = parse_program(f"#tick {text}.", source="<tick>")
+    if parsed.program is None or parsed.program.tick is None:
+        raise LarsparkError(parsed.problems)
+    return parsed.program.tick
 
 
 def query(

@@ -1,23 +1,24 @@
 """The terminal's front door. People get tables and colours, pipes get JSON Lines."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated
 
-import orjson
 import typer
-from rich.console import Console
+from rich.markup import escape
 
 from larspark import __version__, api
 from larspark.base.atoms import Atom, atom_text
-from larspark.base.problems import LarsparkError, Problem, Severity
+from larspark.base.problems import LarsparkError, Severity
 from larspark.feeds import Stream, read_background
+from larspark.language.tree import Tick
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
 from larspark.show.lines import change_lines, interval_lines, point_lines
+from larspark.show.report import problem_json
+from larspark.show.terminal import complain, errors, say_what_was_skipped, writer
 
 app = typer.Typer(
     name="larspark",
@@ -27,7 +28,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 class Form(StrEnum):
@@ -103,18 +103,22 @@ def check(
     json: JsonOption = False,
 ) -> None:
     """Say everything that is wrong with a program, and what is known about it before it runs."""
-    loaded = api.Program.load(program, dialect=dialect)
-    report = loaded.check(_background(background))
-    problems = [*loaded.warnings, *report.problems]
-    _complain(problems)
-    if not any(problem.severity is Severity.ERROR for problem in problems):
-        if json or not sys.stdout.isatty():
-            _write_json(sys.stdout, report.to_json())
+    with writer(None, json) as out:
+        try:
+            loaded = api.Program.load(program, dialect=dialect.value)
+        except LarsparkError as error:
+            if not out.people:
+                out.json({"errors": list(map(problem_json, error.problems))})
+            raise
+        report = loaded.check(_background(background))
+        complain([*loaded.warnings, *report.problems])
+        if not out.people:
+            found = report.to_json()
+            found["warnings"] = [*map(problem_json, loaded.warnings), *found["warnings"]]
+            out.json(found)
         else:
-            typer.echo(str(report))
-    elif json:
-        _write_json(sys.stdout, {"problems": [_problem_json(problem) for problem in problems]})
-    if any(problem.severity is Severity.ERROR for problem in problems):
+            out.line(escape(str(report)))
+    if any(problem.severity is Severity.ERROR for problem in report.problems):
         raise typer.Exit(1)
 
 
@@ -147,16 +151,14 @@ def run(
     if mode is Mode.PUSH and form is not Form.POINTS:
         raise typer.BadParameter("--mode push gives points")
     loaded = _load(program, dialect)
-    source = _stream(stream, mapping, loaded, on_error, lateness)
+    source = _open(stream, mapping, loaded.syntax.tick, on_error, lateness)
     settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
     session = api.open_session(loaded, _background(background), engine.value, settings)
-    pieces = replay(
-        session, source.batches(), to=at if at is not None else to, hindsight=hindsight
-    )
-    with _destination(output) as out:
-        for line in _answer_lines(pieces, form, at, people=_for_people(out, json)):
-            out.write(line)
-    _say_what_was_skipped(source)
+    pieces = replay(session, source.batches(), to=at if at is not None else to, hindsight=hindsight)
+    with writer(output, json) as out:
+        for line in _answer_lines(pieces, form, at, people=out.people):
+            out.line(line)
+    say_what_was_skipped(source)
 
 
 @app.command(
@@ -181,12 +183,14 @@ def models(
 ) -> None:
     """Write every answer stream of a program at a time point, derived atoms by time point."""
     loaded = _load(program, dialect)
-    source = _stream(stream, mapping, loaded, on_error, lateness)
+    source = _open(stream, mapping, loaded.syntax.tick, on_error, lateness)
     settings = Settings(start, hindsight, until)
     session = api.open_session(loaded, _background(background), engine.value, settings)
     found = 0
-    with _writer(None, json) as out:
-        for found, model in enumerate(api.models_of(session, source, at, hindsight, limit), 1):
+    with writer(None, json) as out:
+        for found, model in enumerate(
+            api.models(session, source, at, limit=limit, hindsight=hindsight), 1
+        ):
             stream_by_time = {
                 str(t): sorted(map(atom_text, atoms)) for t, atoms in sorted(model.stream.items())
             }
@@ -198,7 +202,7 @@ def models(
                 out.json({"model": found, "stream": stream_by_time})
     if not found:
         errors.print(f"no answer stream at {at}")
-    _say_what_was_skipped(source)
+    say_what_was_skipped(source)
 
 
 @app.command(
@@ -233,15 +237,53 @@ def query(
         until=until,
         tick=duration,
     )
-    with _writer(None, json) as out:
+    with writer(None, json) as out:
         for answer in answers:
             if out.people:
-                out.line("  ".join(f"{n} = [cyan]{escape(str(v))}[/]" for n, v in answer.items()) or "yes")
+                out.line(
+                    "  ".join(f"{n} = [cyan]{escape(str(v))}[/]" for n, v in answer.items())
+                    or "yes"
+                )
             else:
                 out.json(answer)
         if not answers and out.people:
             out.line("no")
-    _say_what_was_skipped(source)
+    say_what_was_skipped(source)
+
+
+def _load(path: Path, dialect: Dialect) -> api.Program:
+    loaded = api.Program.load(path, dialect=dialect.value)
+    complain(loaded.warnings)
+    return loaded
+
+
+def _background(files: list[Path] | None) -> list[Atom]:
+    return [atom for path in files or () for atom in read_background(path)]
+
+
+def _open(
+    stream: str, mapping: str | None, tick: Tick | None, on_error: OnError, lateness: int
+) -> Stream:
+    microseconds = tick.microseconds if tick is not None else None
+    return Stream.read(
+        stream, map=mapping, tick=microseconds, on_error=on_error.value, lateness=lateness
+    )
+
+
+def _answer_lines(
+    pieces: Iterable[Answers], form: Form, at: int | None, people: bool
+) -> Iterator[str]:
+    match form:
+        case Form.POINTS:
+            points = (point for piece in pieces for point in piece.points())
+            return point_lines((p for p in points if at is None or p.t == at), people)
+        case Form.INTERVALS:
+            found = intervals(pieces)
+            return interval_lines(
+                (row for row in found if at is None or row[1] <= at <= row[2]), people
+            )
+        case Form.CHANGES:
+            return change_lines((c for c in changes(pieces) if at is None or c.t == at), people)
 
 
 def main() -> None:
@@ -252,7 +294,7 @@ def main() -> None:
     except LarsparkError as error:
         if debug:
             raise
-        _complain(error.problems)
+        complain(error.problems)
         sys.exit(1)
     except BrokenPipeError:
         # Whoever read the output has had enough, as `head` does.

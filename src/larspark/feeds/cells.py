@@ -6,17 +6,18 @@ functions over whole columns agree with it.
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from larspark.base.terms import INTEGER_MAX, Constant
+from larspark.base.terms import INTEGER_MAX, Constant, constant
 from larspark.feeds.ground import shortened, value_constant
 from larspark.feeds.refusal import Refused
-from larspark.feeds.times import Mask
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _DECIMAL = r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(_DECIMAL)
@@ -28,14 +29,27 @@ _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 class Column(NamedTuple):
     """The constants of a column, kind by kind.
 
-    Each part is as long as the column; `kind_of` says which part holds a row's constant, None when
-    there is one part. Rows marked in `bad` hold no constant, and `explain` says why.
+    Each part is as long as the column; `kind_of` says which part holds a row's constant. Rows
+    marked in `bad` hold no constant, and `explain` says why.
     """
 
     parts: tuple[pa.Array, ...]
-    kind_of: npt.NDArray[np.int8] | None
+    kind_of: npt.NDArray[np.int8]
     bad: Mask
     explain: Callable[[int], Refused]
+
+
+def _of_one_kind(values: pa.Array, bad: Mask, explain: Callable[[int], Refused]) -> Column:
+    return Column((values,), np.zeros(len(values), np.int8), bad, explain)
+
+
+def constants(column: Column) -> list[Constant | None]:
+    """The constants one by one, None where there is none."""
+    parts = [part.to_pylist() for part in column.parts]
+    return [
+        None if bad else constant(parts[kind][row])
+        for row, (kind, bad) in enumerate(zip(column.kind_of, column.bad, strict=True))
+    ]
 
 
 def text_constant(cell: bytes | None) -> Constant:
@@ -73,11 +87,11 @@ def text_column(cells: pa.Array) -> Column:
         return _cell_by_cell(cells, explain)
     first_bytes = _first_bytes(texts)
     if not _FIRST_OF_NUMBER[first_bytes].any():
-        return Column((texts,), None, bad, explain)
+        return _of_one_kind(texts, bad, explain)
     if _FIRST_OF_NUMBER[first_bytes][~bad].all() and (numbers := _numbers(texts)) is not None:
-        return Column((numbers,), None, bad, explain)
+        return _of_one_kind(numbers, bad, explain)
     if not pc.any(pc.match_substring_regex(texts, f"^{_DECIMAL}$")).as_py():
-        return Column((texts,), None, bad, explain)
+        return _of_one_kind(texts, bad, explain)
     return _cell_by_cell(cells, explain)
 
 
@@ -104,7 +118,9 @@ def _numbers(texts: pa.Array) -> pa.Array | None:
         pass
     else:
         # Arrow reads hexadecimal integers too.
-        return None if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py() else integers
+        return (
+            None if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py() else integers
+        )
     try:
         floats = pc.cast(texts, pa.float64())
     except pa.ArrowInvalid:
@@ -153,17 +169,23 @@ def typed_column(values: pa.Array) -> Column:
         fits = pc.less_equal(values, INTEGER_MAX).fill_null(False)
         bad = ~fits.to_numpy(zero_copy_only=False)
         values_in_range = pc.if_else(fits, values, pa.scalar(None, kind))
-        return Column((pc.cast(values_in_range, pa.int64()),), None, bad, explain)
+        return _of_one_kind(pc.cast(values_in_range, pa.int64()), bad, explain)
     if pa.types.is_integer(kind):
-        return Column((pc.cast(values, pa.int64()),), None, bad, explain)
+        return _of_one_kind(pc.cast(values, pa.int64()), bad, explain)
     if pa.types.is_floating(kind):
         floats = pc.cast(values, pa.float64())
         finite = np.isfinite(floats.fill_null(np.nan).to_numpy(zero_copy_only=False))
-        return Column((floats,), None, ~finite, explain)
+        return _of_one_kind(floats, ~finite, explain)
     if pa.types.is_decimal(kind):
         # As if they were written: `12` is an integer, and `3.10` the float nearest to it.
         return text_column(values.cast(pa.string()).cast(pa.binary()))
-    return Column((pc.cast(values, pa.string()),), None, bad, explain)
+    return _of_one_kind(pc.cast(values, pa.string()), bad, explain)
+
+
+def is_text_type(kind: Any) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
 
 
 def is_argument_type(kind: Any) -> bool:
@@ -175,9 +197,7 @@ def is_argument_type(kind: Any) -> bool:
         pa.types.is_floating,
         pa.types.is_decimal,
         pa.types.is_boolean,
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_string_view,
+        is_text_type,
         pa.types.is_date,
         pa.types.is_timestamp,
         pa.types.is_time,

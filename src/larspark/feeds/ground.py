@@ -135,7 +135,7 @@ def string(text: str) -> str:
             raise Refused(
                 "L312",
                 f"`{escape[0]}` is not an escape",
-                r'the escapes are \" \\ \n \r \t',
+                r"the escapes are \" \\ \n \r \t",
                 escape.start(),
             )
     return _ESCAPE.sub(lambda escape: _ESCAPED[escape[1]], text[1:-1])
@@ -188,7 +188,9 @@ def _careful(text: str) -> Atom:
     position = _skip(text, 0)
     head = NAME.match(text, position)
     if head is None:
-        raise Refused("L312", f"{_found(text, position)}, not a predicate", _PREDICATE_HINT, position)
+        raise Refused(
+            "L312", f"{_found(text, position)}, not a predicate", _PREDICATE_HINT, position
+        )
     position = _skip(text, head.end())
     args: list[Constant] = []
     if text.startswith("(", position):

@@ -77,7 +77,10 @@ def _arrivals(
 def _time(record: dict[str, Any], tick: int | None) -> int:
     if "t" not in record:
         raise Refused("L309", "the key `t` is missing", f"write {_EXAMPLE}")
-    return time_point(record["t"], tick)
+    try:
+        return time_point(record["t"], tick)
+    except Refused as refused:
+        raise refused.inside("t") from None
 
 
 def _no_time(record: dict[str, Any]) -> int:
@@ -102,9 +105,11 @@ def _atoms(record: dict[str, Any], line: bytes, atoms: GroundAtoms) -> tuple[Ato
     """The atoms of an object in any of the shapes."""
     shapes = [key for key in _SHAPES if key in record]
     if len(shapes) > 1:
-        raise Refused("L309", f"`{shapes[0]}` and `{shapes[1]}` exclude each other")
+        raise Refused(
+            "L309", f"`{shapes[0]}` and `{shapes[1]}` exclude each other", quoted=shapes[1]
+        )
     if "args" in record and shapes != ["predicate"]:
-        raise Refused("L309", "`args` needs a `predicate`")
+        raise Refused("L309", "`args` needs a `predicate`", quoted="args")
     match shapes:
         case ["predicate"]:
             return (_predicate_atom(record, line),)
@@ -112,7 +117,9 @@ def _atoms(record: dict[str, Any], line: bytes, atoms: GroundAtoms) -> tuple[Ato
             return (_atom(record["atom"], atoms),)
         case ["atoms"]:
             if not isinstance(record["atoms"], list):
-                raise Refused("L309", f"`atoms` is {_name(record['atoms'])}, not a list")
+                raise Refused(
+                    "L309", f"`atoms` is {_name(record['atoms'])}, not a list", quoted="atoms"
+                )
             return tuple([_atom(value, atoms) for value in record["atoms"]])
         case _:
             return ()
@@ -127,14 +134,19 @@ def _atom(value: object, atoms: GroundAtoms) -> Atom:
 def _predicate_atom(record: dict[str, Any], line: bytes) -> Atom:
     args = record.get("args", [])
     if not isinstance(args, list):
-        raise Refused("L309", f"`args` is {_name(args)}, not a list")
-    head = predicate(record["predicate"])
+        raise Refused("L309", f"`args` is {_name(args)}, not a list", quoted="args")
+    try:
+        head = predicate(record["predicate"])
+    except Refused as refused:
+        raise refused.inside("predicate") from None
     try:
         return Atom(head, tuple([_argument(value) for value in args]))
     except Refused:
         # What orjson rounded is read again as it was written.
         exact = json.loads(line)["args"] if all(map(_is_scalar, args)) else args
-    return Atom(head, tuple([_placed_argument(value, place) for place, value in enumerate(exact, 1)]))
+    return Atom(
+        head, tuple([_placed_argument(value, place) for place, value in enumerate(exact, 1)])
+    )
 
 
 def _argument(value: object) -> Constant:
@@ -150,7 +162,8 @@ def _placed_argument(value: object, place: int) -> Constant:
     try:
         return value_constant(value)
     except Refused as refused:
-        raise Refused(refused.code, f"argument {place}: {refused.message}") from None
+        message = f"argument {place}: {refused.message}"
+        raise Refused(refused.code, message, quoted="args") from None
 
 
 def _is_scalar(value: object) -> bool:

@@ -64,23 +64,23 @@ def _arrivals(
     atoms: GroundAtoms,
     fact: _Fact,
 ) -> Iterator[Arrival | Problem]:
-    for number, line in enumerate(lines, first):
+    for place, line in enumerate(lines, first):
         try:
             text = text_of(line)
             if cutter.idle and fact is _stream_fact and (simple := _ONE_FACT.fullmatch(text)):
                 try:
-                    yield int(simple[1]), (atoms[simple[2]],), number
+                    yield int(simple[1]), (atoms[simple[2]],), place
                     continue
                 except Refused:
                     pass
-            for statement in cutter.cut(text, number):
+            for statement in cutter.cut(text, place):
                 try:
                     t, atom = fact(statement.text, atoms)
                     yield t, (atom,), statement.line
                 except Refused as refused:
-                    yield _problem(refused, statement, source, text, number)
+                    yield _problem(refused, statement, source, text, place)
         except Refused as refused:
-            yield refused.at(source, number)
+            yield refused.at(source, place)
 
 
 def _stream_fact(text: str, atoms: GroundAtoms) -> tuple[int, Atom]:

@@ -60,7 +60,7 @@ def parse_mappings(text: str) -> tuple[Mapping, ...]:
     return tuple(mappings)
 
 
-def missing_columns(mappings: tuple[Mapping, ...], columns: list[str]) -> list[Problem]:
+def missing_columns(mappings: tuple[Mapping, ...], columns: list[str], table: str) -> list[Problem]:
     """A problem for each column that is named and not there, or there more than once."""
     named = dict.fromkeys(name for mapping in mappings for name in mapping.columns)
     problems = []
@@ -70,10 +70,10 @@ def missing_columns(mappings: tuple[Mapping, ...], columns: list[str]) -> list[P
             listed = ", ".join(columns) if columns else "none"
             close = get_close_matches(name, columns, 1)
             hint = f"did you mean `{close[0]}`?" if close else ""
-            message = f"there is no column `{name}`; the columns are {listed}"
+            message = f"{table} has no column `{name}`; its columns are {listed}"
             problems.append(Problem("L304", message, hint=hint))
         elif times > 1:
-            problems.append(Problem("L304", f"there are {times} columns `{name}`"))
+            problems.append(Problem("L304", f"{table} has {times} columns `{name}`"))
     return problems
 
 

@@ -8,6 +8,7 @@ from larspark.base.terms import INTEGER_MAX
 
 OnError: TypeAlias = Literal["fail", "skip"]
 
+BATCH_SIZE = 1 << 16
 PROBLEMS_KEPT = 100
 # So that the nanoseconds of a tick still fit 64 bits.
 _LONGEST_TICK = INTEGER_MAX // 1000
@@ -20,7 +21,7 @@ class Options:
     tick: int | None = None
     on_error: OnError = "fail"
     lateness: int = 0
-    batch_size: int = 1 << 16
+    batch_size: int = BATCH_SIZE
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -55,6 +56,12 @@ class Reading:
     last_t: int | None = None
     problems: list[Problem] = field(default_factory=list)
 
+    def leave_out(self, problem: Problem, late: int = 0) -> None:
+        """Count a refused line, or the late facts that it held."""
+        self.skipped += late or 1
+        self.late += late
+        self.note(problem)
+
     def note(self, problem: Problem) -> None:
         if len(self.problems) < PROBLEMS_KEPT:
             self.problems.append(problem)
@@ -62,12 +69,6 @@ class Reading:
 
 def late_by(t: int, newest: int, lateness: int) -> tuple[str, str]:
     """The message and hint for a time before the oldest one that is still allowed."""
-    if lateness == 0:
-        return (
-            f"the time {t} comes after {newest}, and time does not go back",
-            f"sort the stream, or allow {newest - t} time points of disorder with lateness",
-        )
-    return (
-        f"the time {t} comes after {newest}, and the lateness allowed is {lateness}",
-        f"a lateness of {newest - t} would allow it",
-    )
+    why = "time does not go back" if lateness == 0 else f"the lateness allowed is {lateness}"
+    message = f"the time {t} comes after {newest}, and {why}"
+    return message, f"sort the stream, or allow a lateness of {newest - t}"

@@ -30,6 +30,10 @@ class Refused(Exception):  # noqa: N818 - never leaves the room: it becomes a Pr
         """The same refusal for a line that holds the text in quotes."""
         return Refused(self.code, self.message, self.hint, self.offset, quoted)
 
+    def of_column(self, name: str) -> "Refused":
+        """The same refusal for a value of a column."""
+        return Refused(self.code, f"column `{name}`: {self.message}", self.hint)
+
     def at(self, source: str, line: int, text: str = "", column: int = 1) -> Problem:
         """The problem, for a text that is `line` of `source` or begins there at `column`.
 

@@ -27,11 +27,11 @@ def row_batches(
     order = _Order(source, options, reading)
     for block in blocks:
         arrivals = iter(block)
-        while (problem := order.take(arrivals)) is not None:
+        while (refused := order.take(arrivals)) is not None:
             if options.on_error == "fail":
                 yield from order.release(everything=True)
-                raise LarsparkError(problem)
-            reading.note(problem)
+                raise LarsparkError(refused[0])
+            reading.leave_out(*refused)
         yield from order.release()
     yield from order.release(everything=True)
 
@@ -57,20 +57,18 @@ class _Order:
         self._last_t: int | None = None
         self._first_t: int | None = None
 
-    def take(self, arrivals: Iterator[Arrival | Problem]) -> Problem | None:
-        """Take arrivals in, up to the first that is refused; None when all are in."""
+    def take(self, arrivals: Iterator[Arrival | Problem]) -> tuple[Problem, int] | None:
+        """Take arrivals in, up to the first that is refused: why, and how many facts are late."""
         lateness = self._lateness
         for arrival in arrivals:
             if isinstance(arrival, Problem):
-                self._reading.skipped += 1
-                return arrival
+                return arrival, 0
             t, atoms, line = arrival
             if t > self._newest:
                 self._newest = t
             elif t < self._newest - lateness:
-                self._reading.skipped += len(atoms) or 1
-                self._reading.late += len(atoms)
-                return Refused("L314", *late_by(t, self._newest, lateness)).at(self._source, line)
+                refused = Refused("L314", *late_by(t, self._newest, lateness))
+                return refused.at(self._source, line), len(atoms)
             if lateness:
                 heappush(self._waiting, (t, self._arrivals, atoms))
                 self._arrivals += 1

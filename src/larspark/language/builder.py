@@ -200,7 +200,7 @@ class Builder:
 
     def arithmetic(self, children: Children) -> Piece:
         left, operator, right = children
-        operation: Operation = operator.text
+        operation: Operation = "mod" if operator.type == "MOD" else operator.text
         values = (as_number(left, operation), as_number(right, operation))
         depth = max(left.depth, right.depth) + 1
         return TermPiece(Arithmetic(operation, values), left.first, right.last, depth)
@@ -373,13 +373,8 @@ def text_of(token: Token) -> str:
     if token.type != "STRING":
         return text
     inner = text[1:-1]
-    if text[0] == "'":
-        # Laser quotes predicates that are no names, and has no escapes.
-        return inner
-    if not inner.isascii() and any("\ud800" <= char <= "\udfff" for char in inner):
-        token.source.report("L101", "the string holds half of a character", token.span)
-        return ""
-    if "\\" not in inner:
+    # Laser's single quotes have no escapes.
+    if "\\" not in inner or text[0] == "'":
         return inner
 
     def unescaped(match: re.Match[str]) -> str:

@@ -5,17 +5,23 @@ from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from larspark.base.atoms import Signature
-from larspark.base.problems import Problem, Span
+from larspark.base.problems import Problem, Severity, Span
 from larspark.language.builder import (
     Directive,
     IncludeDirective,
     SignaturesDirective,
     TickDirective,
 )
-from larspark.language.dialects import TICKER_TICK, Dialect
+from larspark.language.dialects import TICKER_TICK, Dialect, doubtful_relations
 from larspark.language.grammar import read_statement
 from larspark.language.laser import laser_statements, read_laser_rule
-from larspark.language.tokens import Source, Statement, TooManyProblemsError, statements
+from larspark.language.tokens import (
+    MAX_PROBLEMS,
+    Source,
+    Statement,
+    TooManyProblemsError,
+    statements,
+)
 from larspark.language.tree import Background, Program, Rule, Tick
 from larspark.language.windows import tick_text
 
@@ -53,7 +59,7 @@ class Collector:
         for source in self._sources:
             source.tick = self._tick
         signatures = {word: frozenset(found) for word, found in self._signatures.items()}
-        return Program(
+        program = Program(
             tuple(_rules(pending)),
             self._tick,
             signatures.get("input"),
@@ -62,9 +68,22 @@ class Collector:
             tuple(self._backgrounds),
             name,
         )
+        if self._dialect is Dialect.LARS:
+            self._warn_of_relations(program)
+        return program
+
+    def _warn_of_relations(self, program: Program) -> None:
+        sources = {source.name: source for source in self._sources}
+        for formula in doubtful_relations(program):
+            name = formula.atom.predicate
+            message = f"`{name}` is an ordinary predicate, and a relation only in Ticker's dialect"
+            hint = f"write a comparison, or declare `#input {formula.atom.signature}.`"
+            source = sources[formula.span.source]
+            if len(source.problems) < MAX_PROBLEMS - 1:
+                source.report("L131", message, formula.span, hint, Severity.WARNING)
 
     def _text(self, name: str, text: str, paths: tuple[str, ...]) -> list[Statement]:
-        """The statements of a text that are no directives; `paths` leads from the main text here."""
+        """The statements of a text that are no directives; `paths` leads to it by includes."""
         size = len(text)
         source = Source(name, text if size <= MAX_CHARACTERS else "", self._dialect)
         self._sources.append(source)

@@ -1,10 +1,27 @@
 """How a text is meant: as LARS, or as a program of Ticker or Laser."""
 
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Operation, Term
-from larspark.language.tree import Comparison, Tick
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Program,
+    Reset,
+    Some,
+    Tick,
+    Truth,
+    Windowed,
+)
 
 
 class Dialect(StrEnum):
@@ -34,7 +51,7 @@ TICKER_RELATIONS = {
 
 
 def ticker_relation(name: str, args: tuple[Term, ...], span: Span) -> Comparison | None:
-    """Ticker's `leq(X,Y)` is `X <= Y`, its `plus(X,Y,Z)` is `Z = X + Y`."""
+    """Ticker's `leq(X,Y)` is `X <= Y`, its `plus(X,Y,Z)` is `Z = X + Y`; other atoms give None."""
     if TICKER_RELATIONS.get(name) != len(args):
         return None
     if name in _COMPARISONS:
@@ -42,3 +59,35 @@ def ticker_relation(name: str, args: tuple[Term, ...], span: Span) -> Comparison
     if name == "incr":
         return Comparison("=", args[1], Arithmetic("+", (args[0], 1)), span)
     return Comparison("=", args[2], Arithmetic(_OPERATIONS[name], (args[0], args[1])), span)
+
+
+def doubtful_relations(program: Program) -> Iterator[AtomFormula]:
+    """Atoms in bodies that Ticker reads as relations, and that nothing here gives a meaning."""
+    given = {atom.atom.signature for rule in program.rules for atom in _atoms([rule.head])}
+    given |= (program.inputs or frozenset()) | {data.signature for data in program.backgrounds}
+    for rule in program.rules:
+        for formula in _atoms(rule.body):
+            signature = formula.atom.signature
+            if (
+                TICKER_RELATIONS.get(signature.predicate) == signature.arity
+                and signature not in given
+            ):
+                yield formula
+
+
+def _atoms(formulas: Iterable[Formula]) -> Iterator[AtomFormula]:
+    pending = list(formulas)
+    while pending:
+        match pending.pop():
+            case AtomFormula() as atom:
+                yield atom
+            case And(parts) | Or(parts):
+                pending.extend(parts)
+            case Implies(left, right):
+                pending += (left, right)
+            case Not(body) | Some(body) | Always(body) | Reset(body):
+                pending.append(body)
+            case At(_, body) | Windowed(_, body):
+                pending.append(body)
+            case Comparison() | Truth():
+                pass

@@ -10,145 +10,171 @@ Accepts = Callable[[str], bool]
 
 DIRECTIVES = ("tick", "input", "show", "background", "remember", "include")
 
+_SYMBOL_OF = {terminal: symbol for symbol, terminal in reversed(SYMBOLS.items())}
 _SHOWN = {
-    **{terminal: f"`{symbol}`" for symbol, terminal in reversed(SYMBOLS.items())},
+    **{terminal: f"`{symbol}`" for terminal, symbol in _SYMBOL_OF.items()},
     **{terminal: f"`{word}`" for word, terminal in WORDS.items()},
+    "NAME": "a name",
     "VARIABLE": "a variable",
     "NUMBER": "a number",
     "STRING": "a string",
-    "COMPARE": "a comparison such as `<`",
     "$END": "`.`",
 }
-# What is worth naming, in this order, when neither a formula nor a term is wanted.
+# What is worth naming, in this order, when neither a formula nor a term is expected.
 _NAMED = (
-    *("RPAR", "RSQB", "COMMA", "$END", "IF", "COMPARE", "AND", "SLASH", "AS"),
-    *("NAME", "VARIABLE", "NUMBER", "STRING", "LSQB"),
+    *("RPAR", "RSQB", "COMMA", "$END", "IF", "AND", "PLUS", "SLASH", "AS"),
+    *("NAME", "VARIABLE", "NUMBER", "STRING", "LSQB", "LPAR"),
 )
-_CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB"}
+_OPENING = {"RPAR": "LPAR", "RSQB": "LSQB"}
+_OPERANDS = ("NAME", "VARIABLE", "NUMBER", "STRING", "WILDCARD", "NOT", "SOME", "LPAR")
 
 
 def report_unexpected(statement: Statement, index: int, accepts: Accepts) -> None:
     """Report the token at this place, or the end of the statement, as not fitting."""
     tokens = statement.tokens
-    token = tokens[index] if index < len(tokens) else None
-    previous = tokens[index - 1] if index else None
-    if _unknown_directive(tokens, index) or _not_before_window(token, previous, accepts):
+    if index == len(tokens):
+        _report_end(statement, accepts)
         return
-    if _open_bracket(tokens[:index], token, accepts) or _import(tokens, token):
-        return
-    place = token or statement.end or previous
-    if place is None:
-        return
-    span = place.span
-    if token is None and statement.end is None:
-        span = span._replace(column=span.end_column, end_column=span.end_column + 1)
-    found = f"`{token.text}`" if token else "the statement ends"
-    wanted = _wanted(accepts)
-    message = (
-        f"{found}, where {wanted} was expected"
-        if token is None
-        else f"{wanted} was expected, not {found}"
-    )
-    place.source.report("L104", message, span, _hint(token, previous, accepts))
+    token, before = tokens[index], tokens[:index]
+    if not (
+        _unknown_directive(token, before)
+        or _not_behind_atom(token, before, accepts)
+        or _import_of_ticker(token, before)
+        or (token.type in ("IF", "HASH") and _unclosed_bracket(before))
+    ):
+        message = f"expected {_expected(accepts)}, found `{_shortened(token.text)}`"
+        token.source.report("L104", message, token.span, _hint(token, before, accepts))
 
 
-def report_missing_dot(last: Token) -> None:
+def report_missing_dot(last: Token, following: Token | None = None, indented: bool = False) -> None:
     """Report that the statement that ends with this token has no `.`."""
+    source = last.source
     span = last.span._replace(column=last.end_column, end_column=last.end_column + 1)
-    last.source.report("L105", "the statement has no `.` at its end", span, "put a `.` here")
+    rest = source.lines[last.line - 1][last.end_column - 1 :].strip()
+    hint = "put a `.` here"
+    if rest.startswith("%") and rest.endswith("."):
+        hint = "`%` starts a comment; the remainder of a division is written `X mod Y`"
+    elif following is not None and indented:
+        hint = f"put a `.` here, or a `,` if the rule goes on with `{_shortened(following.text)}`"
+    source.report("L105", "the statement has no `.` at its end", span, hint)
 
 
-def _wanted(accepts: Accepts) -> str:
+def _report_end(statement: Statement, accepts: Accepts) -> None:
+    tokens = statement.tokens
+    if _unknown_directive(None, tokens) or _unclosed_bracket(tokens):
+        return
+    last = tokens[-1]
+    end = statement.end
+    span = last.span._replace(column=last.end_column, end_column=last.end_column + 1)
+    hint = ""
+    if last.type == "IF":
+        hint = "a fact has no `:-`" if len(tokens) > 1 else "a constraint has a body"
+    message = f"expected {_expected(accepts)}, found the end of the statement"
+    last.source.report("L104", message, end.span if end is not None else span, hint)
+
+
+def _expected(accepts: Accepts) -> str:
     if accepts("NOT"):
         return "a formula"
     if accepts("NUMBER") and accepts("VARIABLE"):
         return "a term"
-    named = [_SHOWN.get(terminal, "a name") for terminal in _NAMED if accepts(terminal)][:4]
-    if not named:
-        return "something else"
-    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"
+    if accepts("ONLY"):
+        return "a window such as `[5]`"
+    terminals = [terminal for terminal in _NAMED if accepts(terminal)]
+    if "PLUS" in terminals and accepts("MINUS"):
+        # Here the plus is an operation, one of many, and not the future of a window.
+        terminals.remove("PLUS")
+    named = [_SHOWN[terminal] for terminal in terminals][:4]
+    if len(named) < 2:
+        return named[0] if named else "something else"
+    return f"{', '.join(named[:-1])} or {named[-1]}"
 
 
-def _hint(token: Token | None, previous: Token | None, accepts: Accepts) -> str:
-    if token is None:
-        if previous is not None and previous.type == "IF":
-            return "a fact has no `:-`"
-        return ""
-    word = token.text
-    operand = accepts("COMPARE") or accepts("AND")
-    if token.type == "COMPARE" and previous is not None:
-        return "compare two values at a time: `1 < X, X < 3`; right after `@T` use parentheses"
-    if token.type == "IF":
-        return "a rule has one `:-`; the rule before it may lack its `.`"
-    if token.type in _CLOSING:
-        return f"there is no `{SYMBOL_OF[_CLOSING[token.type]]}` for it, or something is missing before it"
-    if operand and token.type == "NAME" and word in ("v", "or", "V"):
-        return "a disjunction is written `a or b`"
-    if token.type == "VARIABLE" and word == "V" and operand:
-        return "a disjunction is written `a or b`"
-    if token.type == "COMMA" and accepts("IF"):
+def _hint(token: Token, before: Sequence[Token], accepts: Accepts) -> str:
+    """What was probably meant."""
+    kind, word = token.type, token.text
+    previous = before[-1].type if before else ""
+    behind_operand = accepts("AND") or accepts("COMPARE")
+    if kind in _OPENING:
+        if previous == "LPAR" and kind == "RPAR":
+            return "without arguments there are no parentheses: `p`, not `p()`"
+        closed = _OPENING[kind] in [bracket.type for bracket in _open(before)]
+        return "" if closed else f"there is no `{_SYMBOL_OF[_OPENING[kind]]}` for it"
+    if kind == "COMPARE" and behind_operand:
+        if any(earlier.type == "AT_SIGN" for earlier in before) and accepts("LSQB"):
+            return "put the comparison into parentheses"
+        return "compare two values at a time: `1 < X, X < 3`"
+    if kind == "IF" and not accepts("NOT"):
+        return "a rule has one `:-`; the rule before may lack its `.`"
+    if kind == "COMMA" and accepts("IF"):
         return "a head is one formula: write `and` or `or` between its parts"
-    if token.type == "HASH":
-        return "a directive stands at the start of a statement; the one before it may lack its `.`"
-    if operand and token.type in ("NAME", "VARIABLE", "NUMBER", "STRING", "AT_SIGN", "NOT"):
+    if kind == "AT_SIGN" and behind_operand:
+        return "a time stands before its formula, `@T p`, or behind an atom, `p at T`"
+    if kind == "HASH" and behind_operand:
+        return "a directive starts a statement; the one before may lack its `.`"
+    if word in ("v", "V") and behind_operand:
+        return "a disjunction is written `a or b`"
+    if kind == "NUMBER" and accepts("PLUS"):
+        return f"the future of a window has a `+`: `[5,+{word}]`"
+    if kind == "NAME" and accepts("STRING"):
+        return f'put it into quotes: `"{word}"`'
+    if kind in _OPERANDS and behind_operand:
         return "a `,` or `and` may be missing, or the `.` of the statement before"
-    if word in WORDS and accepts("NAME"):
-        return f'`{word}` is a word of the language; as a name it needs quotes: `"{word}"`'
     return ""
 
 
-SYMBOL_OF = {terminal: symbol for symbol, terminal in reversed(SYMBOLS.items())}
-
-
-def _unknown_directive(tokens: Sequence[Token], index: int) -> bool:
-    if index != 1 or tokens[0].type != "HASH":
+def _unknown_directive(token: Token | None, before: Sequence[Token]) -> bool:
+    if len(before) != 1 or before[0].type != "HASH":
         return False
-    token = tokens[1] if len(tokens) > 1 else tokens[0]
-    known = ", ".join(f"`#{word}`" for word in DIRECTIVES)
-    close = get_close_matches(token.text[:40], DIRECTIVES, n=1)
+    word = _shortened(token.text) if token is not None else ""
+    place = token or before[0]
+    close = get_close_matches(word, DIRECTIVES, n=1)
+    known = ", ".join(f"`#{directive}`" for directive in DIRECTIVES)
     hint = f"did you mean `#{close[0]}`?" if close else f"the directives are {known}"
-    word = token.text if len(tokens) > 1 else ""
-    token.source.report("L111", f"there is no directive `#{word}`", token.span, hint)
+    place.source.report("L111", f"there is no directive `#{word}`", place.span, hint)
     return True
 
 
-def _not_before_window(token: Token | None, previous: Token | None, accepts: Accepts) -> bool:
-    if token is None or token.text not in ("not", "¬") or not accepts("LSQB") or previous is None:
+def _not_behind_atom(token: Token, before: Sequence[Token], accepts: Accepts) -> bool:
+    if token.text not in ("not", "¬") or not before or not accepts("AT") or accepts("NOT"):
         return False
-    if accepts("NOT"):
-        return False
-    reason = "Ticker silently drops this `not`, so it is not read here"
-    hint = f"write `not` before the atom: `not p(X) [10]`; {reason}"
-    token.source.report(
-        "L109", "`not` cannot stand between an atom and its window", token.span, hint
-    )
+    message = "`not` cannot stand between an atom and its window (Ticker silently drops it there)"
+    hint = "write it before the atom: `not p(X) [10]`"
+    token.source.report("L109", message, token.span, hint)
     return True
 
 
-def _open_bracket(before: Sequence[Token], token: Token | None, accepts: Accepts) -> bool:
-    """When the statement breaks off inside a bracket, the bracket is the better place to point at."""
-    ends = token is None or token.type in ("IF", "HASH")
-    if not ends:
+def _import_of_ticker(token: Token, before: Sequence[Token]) -> bool:
+    if len(before) != 1 or before[0].text != "import" or token.type not in ("NAME", "SLASH"):
         return False
-    open_: list[Token] = []
-    for earlier in before:
-        if earlier.type in ("LPAR", "LSQB"):
-            open_.append(earlier)
-        elif earlier.type in _CLOSING and open_:
-            open_.pop()
+    message = "Ticker's `import` of a window written in Scala has no counterpart"
+    hint = "register a Python function and use it as `[name(3)]`"
+    before[0].source.report("L132", message, before[0].span, hint)
+    return True
+
+
+def _unclosed_bracket(before: Sequence[Token]) -> bool:
+    """Where a statement breaks off inside a bracket, the bracket is the place to point at."""
+    open_ = _open(before)
     if not open_:
         return False
     bracket = open_[-1]
-    close = ")" if bracket.text == "(" else "]"
-    message = f"`{bracket.text}` is never closed"
-    bracket.source.report("L106", message, bracket.span, f"a `{close}` is missing after it")
+    close = ")" if bracket.type == "LPAR" else "]"
+    message = f"`{bracket.text}` is not closed"
+    bracket.source.report("L106", message, bracket.span, f"a `{close}` is missing")
     return True
 
 
-def _import(tokens: Sequence[Token], token: Token | None) -> bool:
-    if tokens[0].text != "import" or token is None or token is not tokens[1:2][0]:
-        return False
-    message = "Ticker's `import` loads a window written in Scala, and there is no counterpart"
-    hint = "register a Python function and use it as `[name(3)]`"
-    tokens[0].source.report("L132", message, tokens[0].span, hint)
-    return True
+def _open(tokens: Sequence[Token]) -> list[Token]:
+    """The brackets that are open after these tokens, the innermost last."""
+    open_: list[Token] = []
+    for token in tokens:
+        if token.type in _OPENING.values():
+            open_.append(token)
+        elif token.type in _OPENING and open_:
+            open_.pop()
+    return open_
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -56,7 +56,8 @@ def read_statement(statement: Statement) -> tuple[Any | None, Statement | None]:
             report_missing_dot(tokens[-1])
         return result, None
     if 0 < index < len(tokens) and tokens[index].leads_line and accepts(parser)("$END"):
-        report_missing_dot(tokens[index - 1])
+        indented = tokens[index].column > tokens[0].column
+        report_missing_dot(tokens[index - 1], tokens[index], indented)
         return _end(parser), Statement(tokens[index:], statement.end)
     report_unexpected(statement, index, accepts(parser))
     return None, None

@@ -175,7 +175,8 @@ class LaserBuilder:
     def comparison(self, children: Children) -> Piece:
         left, right = as_operand(children[4], "compare"), as_operand(children[6], "compare")
         span = span_between(children[0], children[-1])
-        formula = Comparison(children[2].text, left, right, span)
+        operator = "=" if children[2].text == "==" else children[2].text
+        formula = Comparison(operator, left, right, span)
         return FormulaPiece(formula, children[0], children[-1])
 
     def atom(self, children: Children) -> Piece:

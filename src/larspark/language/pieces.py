@@ -151,11 +151,12 @@ def as_formula(piece: Piece) -> Formula:
         case FormulaPiece():
             return piece.formula
         case CallPiece(name=name, args=args):
+            relation: Formula | None = None
             if piece.first.source.dialect is Dialect.TICKER:
                 relation = ticker_relation(name, args, piece.span)
-                if relation is not None:
-                    return relation
-            return AtomFormula(Atom(name, args), piece.span)
+            if relation is not None and any(isinstance(arg, Wildcard) for arg in args):
+                piece.report("L123", f"`_` has no value for the relation `{name}`")
+            return relation or AtomFormula(Atom(name, args), piece.span)
         case TextPiece(value=name):
             return AtomFormula(Atom(name), piece.span)
         case ShortPiece(atom=atom, window=window):

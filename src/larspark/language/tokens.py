@@ -34,6 +34,20 @@ class Source:
 
     def __post_init__(self) -> None:
         self.lines = self.text.split("\n")
+        if not self.text.isascii():
+            self._refuse_half_characters()
+
+    def _refuse_half_characters(self) -> None:
+        """Surrogates cannot be written to any output; after this there are none."""
+        try:
+            self.text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            before = self.text[: error.start]
+            line, column = before.count("\n") + 1, error.start - before.rfind("\n")
+            self.text = self.text.encode("utf-8", "replace").decode("utf-8")
+            self.lines = self.text.split("\n")
+            span = Span(self.name, line, column, line, column + 1)
+            self.report("L101", "the text holds half of a character", span)
 
     def report(
         self,
@@ -44,7 +58,7 @@ class Source:
         severity: Severity = Severity.ERROR,
     ) -> None:
         line = self.lines[span.line - 1] if span.line <= len(self.lines) else ""
-        line = line.rstrip("\r").encode("utf-8", "replace").decode("utf-8")
+        line = line.rstrip("\r")
         excerpt = line if len(line) <= _LONGEST_EXCERPT else ""
         self.problems.append(Problem(code, message, span, hint, severity, excerpt))
         if len(self.problems) == MAX_PROBLEMS:
@@ -134,30 +148,32 @@ WORDS = {
     )
 }
 
-# What people write who know other languages; each is one problem with a hint, not two tokens.
+# What people write who know other languages, and what it is here.
 FOREIGN = {
-    "<-": "`:-`",
-    "←": "`:-`",
-    ":=": "`:-`",
-    "=>": "`:-` in a rule, `->` in a formula, `>=` in a comparison",
-    "<->": "two implications with `->`",
-    "|": "`or`",
-    "||": "`or`",
-    ";": "`or` for a disjunction, `,` for a conjunction",
-    "&": "`and`",
-    "&&": "`and`",
-    "!": "`not`",
-    "~": "`not`",
-    "==": "`=`",
-    "<>": "`!=`",
-    "=<": "`<=`",
-    "≤": "`<=`",
-    "≥": "`>=`",
-    "≠": "`!=`",
-    "**": "a product",
-    "^": "a product",
-    ":": "`,`",
-    "..": "the values one by one",
+    "<-": "write `:-` in a rule, `< -` in a comparison",
+    "←": "write `:-`",
+    ":=": "write `:-`",
+    "=>": "write `:-` in a rule, `->` in a formula, `>=` in a comparison",
+    "<->": "write two implications with `->`",
+    "|": "write `or`",
+    "||": "write `or`",
+    ";": "write `or` for a disjunction, `,` for a conjunction",
+    "&": "write `and`",
+    "&&": "write `and`",
+    "!": "write `not`",
+    "~": "write `not`",
+    "==": "write `=`",
+    "<>": "write `!=`",
+    "=<": "write `<=`",
+    "≤": "write `<=`",
+    "≥": "write `>=`",
+    "≠": "write `!=`",
+    "**": "there are no powers; write a product",
+    "^": "there are no powers; write a product",
+    ":": "write `:-` for a rule",
+    "..": "list the values one by one",
+    "{": "there are no choices in braces; write a disjunction such as `p or not_p`",
+    "}": "there are no choices in braces; write a disjunction such as `p or not_p`",
 }
 
 _TOKEN = re.compile(
@@ -171,7 +187,7 @@ _TOKEN = re.compile(
     | (?P<WILDCARD>_(?![A-Za-z0-9_]))
     | (?P<NUMBER>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
     | (?P<STRING>"(?:[^"\\\n]|\\[^\n])*")
-    | (?P<FOREIGN><->|<-(?=\s)|←|:=|=>|\|\|?|;|&&?|==|<>|=<|≤|≥|≠|\*\*|\^|~|!(?!=)|:(?!-)|\.\.)
+    | (?P<FOREIGN><->|<-(?=\s|[a-z])|:=|=>|\|\||&&|==|<>|=<|\*\*|\.\.|!(?!=)|:(?!-)|[|;&←≤≥≠^~{}])
     | (?P<SYMBOL>:-|->|!=|<=|>=|[-+*/=<>()\[\],.\#@→∧∨¬⊤⊥◇□⊞▷])
     | (?P<UNCLOSED>"[^\n]*)
     | (?P<QUOTED>'[^'\n]*'?)
@@ -223,7 +239,7 @@ def tokenize(source: Source) -> Iterator[Token]:
                 # Ticker has no comments inside a rule: after an operand `%` is its modulo.
                 position = match.start() + 1
                 previous = "MOD"
-                yield Token("MOD", "mod", line, column, leads_line, source)
+                yield Token("MOD", "%", line, column, leads_line, source)
             elif kind == "OPEN_COMMENT":
                 end = (_TICKER_COMMENT_END if ticker else _COMMENT_END[word]).search(text, position)
                 if end is None:
@@ -246,7 +262,7 @@ def tokenize(source: Source) -> Iterator[Token]:
         if kind == "SYMBOL":
             kind = SYMBOLS[word]
         elif laser and word == "==":
-            kind, word = "COMPARE", "="
+            kind = "COMPARE"
         elif laser and kind == "QUOTED" and len(word) > 1 and word[-1] == "'":
             kind = "STRING"
         token = Token(kind or "", word, line, column, leads_line, source)
@@ -261,15 +277,21 @@ def _broken(token: Token) -> Token:
     """Report what is no token; a string that is not closed takes the rest of its line with it."""
     source, word, span = token.source, token.text, token.span
     if token.type == "FOREIGN":
-        source.report("L110", f"`{word}` is not an operator here", span, f"write {FOREIGN[word]}")
-    elif token.type == "UNCLOSED" and word[0] == '"':
+        source.report("L110", f"`{word}` is not an operator here", span, FOREIGN[word])
+    elif token.type == "UNCLOSED":
         span = span._replace(end_column=span.column + 1)
         source.report("L102", "the string is not closed on its line", span, 'close it with `"`')
         token.type = "BROKEN_LINE"
         return token
+    elif token.type == "QUOTED":
+        hint = 'strings have double quotes: `"..."`'
+        source.report("L101", "a single quote has no place here", span, hint)
+    elif word[0] == "_":
+        hint = "a name starts with a small letter, a variable with a capital one or `_` and one"
+        source.report("L101", f"`{word}` is neither a name nor a variable", span, hint)
     else:
         shown = word if word.isprintable() else ascii(word)[1:-1]
-        hint = 'text with other characters than letters, digits and `_` needs quotes: `"..."`'
+        hint = "" if word.isascii() else 'other letters than a to z need quotes: `"..."`'
         source.report("L101", f"`{shown}` has no place here", span, hint)
     token.type = "BROKEN"
     return token

@@ -11,24 +11,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from larspark.base.atoms import Signature
 from larspark.language.tree import NamedWindow, Rule
 from larspark.meaning.checked import Edge, EdgeKind
+from larspark.meaning.fragment import is_choice
 from larspark.meaning.walk import Occurrence, occurrences
 
 Successors = Mapping[Signature, Iterable[Signature]]
 
 
 def dependency_edges(rules: Sequence[Rule]) -> tuple[Edge, ...]:
-    """The edges of the dependency graph, rule by rule, each once."""
+    """The edges of the dependency graph, rule by rule, each once.
+
+    The atoms of a head that offers a choice depend on each other: in `a or b`, on whether the
+    others were chosen.
+    """
     edges: dict[Edge, None] = {}
     for number, rule in enumerate(rules):
         in_head = list(occurrences(rule.head))
-        heads = dict.fromkeys(a.formula.atom.signature for a in in_head if a.positive)
+        heads = list(dict.fromkeys(a.formula.atom.signature for a in in_head if a.positive))
         # `a -> b` in a head gives `b` where `a` holds: what is negative in a head acts as a body.
         asked = [a._replace(positive=True) for a in in_head if not a.positive]
         asked.extend(atom for formula in rule.body for atom in occurrences(formula))
         for head in heads:
             for atom in asked:
-                edge = Edge(head, atom.formula.atom.signature, _kind(atom), number)
-                edges.setdefault(edge)
+                edges.setdefault(Edge(head, atom.formula.atom.signature, _kind(atom), number))
+        if len(heads) > 1 and is_choice(rule.head):
+            for one, other in zip(heads, heads[1:] + heads[:1], strict=True):
+                edges.setdefault(Edge(one, other, EdgeKind.POSITIVE, number))
     return tuple(edges)
 
 
@@ -39,14 +46,17 @@ def _kind(atom: Occurrence) -> EdgeKind:
 
 
 def strata(
-    rules: Sequence[Rule], edges: Iterable[Edge], derived: frozenset[Signature]
+    edges: Iterable[Edge], derived: frozenset[Signature]
 ) -> tuple[frozenset[Signature], ...] | None:
     """The fewest layers in which every negative edge leads to a lower one; None if there are none.
 
-    Predicates that can stand together in one head, as in `a or b`, share a layer.
+    >>> a, b = Signature("a", 0), Signature("b", 0)
+    >>> layers = strata([Edge(b, a, EdgeKind.NEGATIVE, 0)], frozenset({a, b}))
+    >>> [list(map(str, layer)) for layer in layers]
+    [['a/0'], ['b/0']]
     """
     edges = [edge for edge in edges if edge.body in derived]
-    components = _components(rules, edges, derived)
+    components = evaluation_order(edges, derived)
     home = {signature: n for n, part in enumerate(components) for signature in part}
     layer = [0] * len(components)
     below: dict[int, set[tuple[int, int]]] = {}
@@ -66,10 +76,14 @@ def strata(
 
 
 def evaluation_order(
-    rules: Sequence[Rule], edges: Iterable[Edge], derived: frozenset[Signature]
+    edges: Iterable[Edge], derived: frozenset[Signature]
 ) -> tuple[frozenset[Signature], ...]:
     """The derived predicates in groups that depend on each other, each after what it needs."""
-    return tuple(_components(rules, [e for e in edges if e.body in derived], derived))
+    successors: dict[Signature, dict[Signature, None]] = {p: {} for p in sorted(derived)}
+    for edge in edges:
+        if edge.body in derived:
+            successors[edge.head].setdefault(edge.body)
+    return tuple(strongly_connected(successors))
 
 
 def negative_cycle(edges: Iterable[Edge]) -> tuple[Edge, ...]:
@@ -98,7 +112,7 @@ def negative_cycle(edges: Iterable[Edge]) -> tuple[Edge, ...]:
         if not shortest or len(cycle) < len(shortest):
             shortest = cycle
         # A long search for a shorter cycle is not worth it: any cycle explains.
-        if len(shortest) <= 2 or len(tried) >= 100:
+        if len(shortest) == 1 or len(tried) >= 100:
             break
     return shortest
 
@@ -122,19 +136,6 @@ def _path(
         path.append(came_by[goal])
         goal = came_by[goal].head
     return tuple(reversed(path))
-
-
-def _components(
-    rules: Sequence[Rule], edges: Iterable[Edge], derived: frozenset[Signature]
-) -> list[frozenset[Signature]]:
-    successors: dict[Signature, dict[Signature, None]] = {p: {} for p in sorted(derived)}
-    for edge in edges:
-        successors[edge.head].setdefault(edge.body)
-    for rule in rules:
-        heads = [a.formula.atom.signature for a in occurrences(rule.head) if a.positive]
-        for one, other in zip(heads, heads[1:] + heads[:1], strict=True):
-            successors[one].setdefault(other)
-    return list(strongly_connected(successors))
 
 
 def strongly_connected(successors: Successors) -> Iterator[frozenset[Signature]]:

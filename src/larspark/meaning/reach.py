@@ -45,7 +45,7 @@ class Reach(NamedTuple):
     def future(self, derived: Iterable[Signature]) -> int | None:
         """How far after the evaluation time an atom can lie; None when only the data knows."""
         highest = max((self.placed[p].high for p in derived), default=0)
-        return None if highest >= UNKNOWN // 2 else max(0, int(highest))
+        return None if highest >= UNKNOWN // 2 else int(max(0, highest))
 
     def endless(self, derived: Iterable[Signature]) -> bool:
         """Can atoms be placed ever further into the future?"""

@@ -1,0 +1,1 @@
+"""A stratified program as interval algebra."""

@@ -1,12 +1,11 @@
 """The registry of engines, and the choice among them."""
 
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
-from larspark.meaning.checked import Checked, Fragment
+from larspark.meaning.checked import Checked
 from larspark.run.protocol import Engine, Settings
 
 

@@ -38,7 +38,8 @@ class Answers(Protocol):
 
     def points(self) -> Iterator[Point]: ...
 
-    def changes(self) -> Iterator[Change]: ...
+    def changes(self) -> Iterator[Change]:
+        """What begins and ends within [first, last]; all that holds at first begins there."""
 
     def intervals(self) -> Sequence[tuple[Atom, int, int]]:
         """Maximal intervals within [first, last], sorted by start, then by the atom's text."""

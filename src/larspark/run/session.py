@@ -48,7 +48,7 @@ class Session:
             self.start = min(heard, default=None)
         batch = self._from_start(batch)
         if batch.last_t is not None and self._own and self._own[0].t <= batch.last_t:
-            batch = self._with_own_elements(batch)
+            batch = self._with_own_elements(batch, batch.last_t)
         self._latest = batch.last_t if batch.last_t is not None else self._latest
         batch = batch.numbered_from(self._next_seq)
         self._next_seq += len(batch)
@@ -99,16 +99,15 @@ class Session:
         )
         return ColumnBatch([segment for segment in kept if segment.table.num_rows], batch.last_t)
 
-    def _with_own_elements(self, batch: AnyBatch) -> AnyBatch:
+    def _with_own_elements(self, batch: AnyBatch, last_t: int) -> AnyBatch:
         """Merge the program's elements in: each before what others give at its time point."""
-        assert batch.last_t is not None
-        due = [element for element in self._own if element.t <= batch.last_t]
+        due = [element for element in self._own if element.t <= last_t]
         self._own = self._own[len(due) :]
         start = self.start if self.start is not None else 0
         rows = [Row(t, atom, 0) for t, atom in due if t >= start]
         # Sorting is stable: at equal times the program's elements stay in front.
         merged = sorted([*rows, *batch.rows()], key=lambda row: row.t)
-        return RowBatch(merged, batch.last_t)
+        return RowBatch(merged, last_t)
 
 
 def _extents(batch: AnyBatch) -> Iterator[tuple[Signature, int]]:

@@ -41,7 +41,8 @@ def report_json(checked: Checked, engine: str, reason: str) -> dict[str, Any]:
         "derived": _names(checked.derived),
         "output": _names(checked.shown),
         "dependencies": [_edge_json(checked, edge) for edge in checked.edges],
-        "problems": [problem_json(problem) for problem in checked.problems],
+        "errors": [problem_json(p) for p in checked.problems if p.severity is Severity.ERROR],
+        "warnings": [problem_json(p) for p in checked.problems if p.severity is Severity.WARNING],
         "program": program_text(checked.program),
     }
 

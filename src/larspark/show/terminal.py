@@ -55,18 +55,6 @@ def complain(problems: Iterable[Problem]) -> None:
             errors.print(text, markup=False)
 
 
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """A problem as data."""
-    data: dict[str, Any] = {"code": problem.code, "severity": str(problem.severity)}
-    data["message"] = problem.message
-    if problem.span is not None:
-        data |= {"file": problem.span.source, "line": problem.span.line}
-        data["column"] = problem.span.column
-    if problem.hint:
-        data["hint"] = problem.hint
-    return data
-
-
 def say_what_was_skipped(stream: Stream) -> None:
     """Count on standard error what `--on-error skip` left out."""
     complain(stream.problems)

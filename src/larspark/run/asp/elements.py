@@ -23,7 +23,8 @@ class Elements:
         self._arrivals: list[Arrival] = []
         self._at: dict[int, dict[Atom, Arrival]] = {}
         self._by_signature: dict[Signature, dict[int, list[Arrival]]] = {}
-        self._count = 0
+        # How many input elements there were, also those that are forgotten.
+        self.arrived = 0
 
     def __len__(self) -> int:
         return len(self._arrivals)
@@ -43,8 +44,8 @@ class Elements:
         here = self._at.setdefault(t, {})
         if atom in here:
             return None
-        arrival = Arrival(t, atom, self._count if counted else None)
-        self._count += counted
+        arrival = Arrival(t, atom, self.arrived if counted else None)
+        self.arrived += counted
         here[atom] = arrival
         self._by_signature.setdefault(atom.signature, {}).setdefault(t, []).append(arrival)
         self._times.append(t)

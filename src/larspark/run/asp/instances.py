@@ -10,15 +10,17 @@ from typing import NamedTuple
 
 from larspark.base.atoms import Element, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Arithmetic, Variable
-from larspark.language.tree import At, AtomFormula, Formula, Rule
+from larspark.base.terms import Arithmetic, Constant
+from larspark.language.tree import At, Comparison, Formula, Rule
 from larspark.meaning.checked import Checked
+from larspark.meaning.frames import linear
 from larspark.meaning.walk import occurrences, terms, walk
 from larspark.run.asp.circuit import FALSE, TRUE, Circuit
 from larspark.run.asp.conditions import Conditions
 from larspark.run.asp.matching import Matcher
 from larspark.run.asp.situation import Situation
 from larspark.run.asp.values import Binding, time_value, value
+from larspark.run.asp.views import View
 
 # Rule instances, and ways to match one rule.
 SIZE_LIMIT = 200_000
@@ -96,15 +98,20 @@ def _exists(rule: Rule, binding: Binding, situation: Situation) -> bool:
     for part, in_head in _parts(rule):
         if isinstance(part, At):
             point = time_value(part.time, binding)
-            if point is None:
+            if point is None or (in_head and not whole.has_time(point)):
                 return False
-            if (in_head or isinstance(part.time, Variable)) and not whole.has_time(point):
+            pin = linear(part.time)
+            if pin is not None and not _has_time(whole, binding[pin[0]]):
                 return False
-        elif isinstance(part, AtomFormula) and any(
+        elif not isinstance(part, Comparison) and any(
             isinstance(term, Arithmetic) and value(term, binding) is None for term in terms(part)
         ):
             return False
     return True
+
+
+def _has_time(view: View, point: Constant) -> bool:
+    return isinstance(point, int) and view.has_time(point)
 
 
 def _parts(rule: Rule) -> Iterator[tuple[Formula, bool]]:

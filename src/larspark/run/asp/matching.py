@@ -9,7 +9,7 @@ from typing import TypeAlias, assert_never
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
+from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language.tree import (
     Always,
     And,
@@ -26,6 +26,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
+from larspark.meaning.frames import linear
 from larspark.meaning.walk import term_variables, terms, variables
 from larspark.run.asp.situation import NoInstanceError, Situation
 from larspark.run.asp.values import compare, time_value, value
@@ -64,7 +65,7 @@ class Matcher:
                 return _distinct(f for s in points for f in self._match(body, view, s, known))
             case At(time, body):
                 return self._pinned(time, body, view, known)
-            case Windowed(window, body):
+            case Windowed():
                 return self._windowed(formula, view, t, known)
             case Reset(body):
                 return self._match(body, self._situation.whole, t, known)
@@ -111,9 +112,7 @@ class Matcher:
             found += more
         return found
 
-    def _windowed(
-        self, formula: Windowed, view: View, t: int, known: dict[str, Constant]
-    ) -> Found:
+    def _windowed(self, formula: Windowed, view: View, t: int, known: dict[str, Constant]) -> Found:
         try:
             window = self._situation.window(formula, known)
         except NoInstanceError:
@@ -145,25 +144,6 @@ def in_order(parts: Iterable[Formula], known: Iterable[str]) -> list[Formula]:
         ordered.append(chosen)
         bound.update(variable.name for variable in variables(chosen))
     return ordered
-
-
-def linear(term: Term) -> tuple[str, int] | None:
-    """The variable and the offset of a time pin such as `T`, `T+3` or `T-1`.
-
-    >>> linear(Arithmetic("-", (Variable("T"), 1)))
-    ('T', -1)
-    """
-    match term:
-        case Variable(name):
-            return name, 0
-        case Arithmetic("+", (inner, int(offset))) | Arithmetic("+", (int(offset), inner)):
-            pin = linear(inner)
-            return None if pin is None else (pin[0], pin[1] + offset)
-        case Arithmetic("-", (inner, int(offset))):
-            pin = linear(inner)
-            return None if pin is None else (pin[0], pin[1] - offset)
-        case _:
-            return None
 
 
 def unify(
@@ -198,7 +178,7 @@ def _rank(part: Formula, bound: set[str]) -> tuple[int, int]:
             return 0, missing
         case Comparison():
             return (4 if missing else 0), missing
-        case At(time) if not isinstance(time, Variable) and not is_bound(time, bound):
+        case At(time) if linear(time) is None and not is_bound(time, bound):
             return 3, missing
         case Windowed(FilterWindow()) if not all(is_bound(term, bound) for term in terms(part)):
             return 2, missing
@@ -212,7 +192,11 @@ def _compare(comparison: Comparison, known: dict[str, Constant]) -> Found:
         holds = compare(comparison.operator, value(left, known), value(right, known))
         return [known] if holds else []
     for open_side, other in ((left, right), (right, left)):
-        if comparison.operator == "=" and isinstance(open_side, Variable) and is_bound(other, known):
+        if (
+            comparison.operator == "="
+            and isinstance(open_side, Variable)
+            and is_bound(other, known)
+        ):
             result = value(other, known)
             return [] if result is None else [{**known, open_side.name: result}]
     return [known]

@@ -177,4 +177,3 @@ def _pins(formula: Formula) -> Iterator[int]:
     for part in walk(formula):
         if isinstance(part, At) and isinstance(part.time, int):
             yield part.time
-

@@ -114,9 +114,7 @@ def _seen(view: View, elements: Elements) -> list[Arrival]:
     ]
 
 
-def _last_and_next(
-    view: View, t: int, seen: Sequence[Arrival], past: int, future: int
-) -> View:
+def _last_and_next(view: View, t: int, seen: Sequence[Arrival], past: int, future: int) -> View:
     """The window of the last `past` arrivals up to t and the next `future` ones."""
     before = [arrival for arrival in seen if arrival.t <= t]
     after = [arrival for arrival in seen if arrival.t > t][:future]
@@ -136,8 +134,7 @@ def _groups(window: GroupWindow, view: View, t: int, elements: Elements) -> View
             key = (arrival.atom.signature, *(arrival.atom.args[place] for place in positions))
             groups.setdefault(key, []).append(arrival)
     parts = [
-        _last_and_next(view, t, members, window.past, window.future)
-        for members in groups.values()
+        _last_and_next(view, t, members, window.past, window.future) for members in groups.values()
     ]
     start = min([t, *(part.start for part in parts)])
     ends = [part.end for part in parts if part.end is not None]

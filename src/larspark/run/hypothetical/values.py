@@ -6,10 +6,11 @@ and no comparison with it is true.
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from larspark.base.terms import Constant, Operation, constant
 
-_ORDERS: dict[str, Callable[[object, object], bool]] = {
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,

@@ -17,6 +17,7 @@ from larspark.run.interval.kernels.layout import (
     DUE,
     FREE,
     FROM,
+    IDLE,
     KEYS,
     LIVE,
     NEXT,
@@ -26,7 +27,10 @@ from larspark.run.interval.kernels.layout import (
     TO,
     USED,
     Ints,
+    enlarged,
+    enlarged_line,
     mix,
+    put,
 )
 
 
@@ -111,11 +115,19 @@ def _take(rows: Ints, counters: Ints) -> int:
     row = counters[FREE]
     if row != NONE:
         counters[FREE] = rows[row, NEXT]
+        counters[IDLE] -= 1
     else:
         row = counters[USED]
         counters[USED] += 1
     counters[LIVE] += 1
     return row
+
+
+@helper
+def _free(rows: Ints, row: int, counters: Ints) -> None:
+    rows[row, NEXT] = counters[FREE]
+    counters[FREE] = row
+    counters[IDLE] += 1
 
 
 @helper
@@ -127,12 +139,11 @@ def _same(rows: Ints, row: int, batch: Ints, source: int, width: int) -> bool:
 
 
 @helper
-def _grown(pieces: Ints, count: int) -> Ints:
-    if count < pieces.shape[0]:
-        return pieces
-    larger = np.empty((2 * count + 4, pieces.shape[1]), np.int64)
-    larger[:count] = pieces[:count]
-    return larger
+def _fill(rows: Ints, row: int, batch: Ints, source: int, low: int, high: int) -> None:
+    rows[row, FROM] = low
+    rows[row, TO] = high
+    for column in range(batch.shape[1] - BATCH_KEYS):
+        rows[row, KEYS + column] = batch[source, BATCH_KEYS + column]
 
 
 @kernel
@@ -145,13 +156,14 @@ def cover_add(
     counters: Ints,
     batch: Ints,
     floor: int,
-) -> Ints:
+) -> tuple[Ints, Ints]:
     """Add intervals, as far as they are not before `floor`; what is newly covered comes back.
 
-    A piece is (batch row, from, to, since): the key now holds without a gap since then.
+    For each piece of it also comes back since when its key has held without a gap.
     """
     width = batch.shape[1] - BATCH_KEYS
-    pieces = np.empty((batch.shape[0], 4), np.int64)
+    pieces = np.empty(batch.shape, np.int64)
+    since = np.empty(batch.shape[0], np.int64)
     count = 0
     for source in range(batch.shape[0]):
         start, end = max(batch[source, FROM], floor), batch[source, TO]
@@ -190,11 +202,10 @@ def cover_add(
                         begins, ends = rows[row, FROM], rows[row, TO]
                     row = rows[row, NEXT]
                 if begins > position:
-                    pieces = _grown(pieces, count)
-                    pieces[count, 0] = source
-                    pieces[count, 1] = position
-                    pieces[count, 2] = min(begins - 1, end)
-                    pieces[count, 3] = low
+                    if count == since.shape[0]:
+                        since = enlarged_line(since)
+                    since[count] = low
+                    pieces = put(pieces, count, batch, source, position, min(begins - 1, end))
                     count += 1
                 position = ends + 1
             if touched > 1 or holder == NONE:
@@ -210,23 +221,19 @@ def cover_add(
                         _bury(rows, row, width, heads, indexes, columns, counters)
                     row = following
         else:
-            pieces = _grown(pieces, count)
-            pieces[count, 0] = source
-            pieces[count, 1] = start
-            pieces[count, 2] = end
-            pieces[count, 3] = start
+            if count == since.shape[0]:
+                since = enlarged_line(since)
+            since[count] = start
+            pieces = put(pieces, count, batch, source, start, end)
             count += 1
         if holder != NONE:
             rows[holder, TO] = high
         else:
             row = _take(rows, counters)
-            rows[row, FROM] = low
-            rows[row, TO] = high
-            for column in range(width):
-                rows[row, KEYS + column] = batch[source, BATCH_KEYS + column]
+            _fill(rows, row, batch, source, low, high)
             _link(rows, row, width, heads, indexes, columns)
             _wait(rows, row, due, counters[SETTLED])
-    return pieces[:count]
+    return pieces[:count], since[:count]
 
 
 @kernel
@@ -240,12 +247,9 @@ def cover_remove(
     batch: Ints,
     floor: int,
 ) -> Ints:
-    """Take intervals away, as far as they are not before `floor`; what was covered comes back.
-
-    A piece is (batch row, from, to, from).
-    """
+    """Take intervals away, as far as they are not before `floor`; what was covered comes back."""
     width = batch.shape[1] - BATCH_KEYS
-    pieces = np.empty((batch.shape[0], 4), np.int64)
+    pieces = np.empty(batch.shape, np.int64)
     count = 0
     for source in range(batch.shape[0]):
         start, end = max(batch[source, FROM], floor), batch[source, TO]
@@ -259,25 +263,30 @@ def cover_remove(
             following = rows[row, NEXT]
             began, ended = rows[row, FROM], rows[row, TO]
             if began <= end and ended >= start and _same(rows, row, batch, source, width):
-                pieces = _grown(pieces, count)
-                pieces[count, 0] = source
-                pieces[count, 1] = max(start, began)
-                pieces[count, 2] = min(end, ended)
-                pieces[count, 3] = pieces[count, 1]
+                low, high = max(start, began), min(end, ended)
+                pieces = put(pieces, count, batch, source, low, high)
                 count += 1
                 _bury(rows, row, width, heads, indexes, columns, counters)
                 for low, high in ((began, start - 1), (end + 1, ended)):
                     if low > high:
                         continue
                     rest = _take(rows, counters)
-                    rows[rest, FROM] = low
-                    rows[rest, TO] = high
-                    for column in range(width):
-                        rows[rest, KEYS + column] = batch[source, BATCH_KEYS + column]
+                    _fill(rows, rest, batch, source, low, high)
                     _link(rows, rest, width, heads, indexes, columns)
                     _wait(rows, rest, due, counters[SETTLED])
             row = following
     return pieces[:count]
+
+
+@helper
+def _copied(out: Ints, count: int, rows: Ints, row: int) -> Ints:
+    if count == out.shape[0]:
+        out = enlarged(out)
+    out[count, FROM] = rows[row, FROM]
+    out[count, TO] = rows[row, TO]
+    for column in range(out.shape[1] - BATCH_KEYS):
+        out[count, BATCH_KEYS + column] = rows[row, KEYS + column]
+    return out
 
 
 @kernel
@@ -313,25 +322,17 @@ def cover_settle(
     while row != NONE:
         following = rows[row, DUE]
         if rows[row, TO] == DEAD:
-            rows[row, NEXT] = counters[FREE]
-            counters[FREE] = row
+            _free(rows, row, counters)
             row = following
             continue
         if settled < rows[row, FROM] <= upto:
-            began = _grown(began, begun)
-            began[begun, FROM] = rows[row, FROM]
-            began[begun, TO] = rows[row, TO]
-            began[begun, BATCH_KEYS:] = rows[row, KEYS : KEYS + width]
+            began = _copied(began, begun, rows, row)
             begun += 1
         if rows[row, TO] < upto:
-            ended = _grown(ended, gone)
-            ended[gone, FROM] = rows[row, FROM]
-            ended[gone, TO] = rows[row, TO]
-            ended[gone, BATCH_KEYS:] = rows[row, KEYS : KEYS + width]
+            ended = _copied(ended, gone, rows, row)
             gone += 1
             _bury(rows, row, width, heads, indexes, columns, counters)
-            rows[row, NEXT] = counters[FREE]
-            counters[FREE] = row
+            _free(rows, row, counters)
         else:
             _wait(rows, row, due, upto)
         row = following
@@ -345,12 +346,6 @@ def cover_rebuild(
     """Enter all rows anew into hash tables that have grown."""
     heads[:] = NONE
     indexes[:, :] = NONE
-    # Free rows are known by the list of them; everything else that is not dead holds.
-    free = counters[FREE]
-    while free != NONE:
-        rows[free, TO] = DEAD
-        free = rows[free, NEXT]
-    free = NONE
     for row in range(counters[USED]):
         if rows[row, TO] != DEAD:
             _link(rows, row, width, heads, indexes, columns)

@@ -9,10 +9,10 @@ such rows as well, one array row each, with links between them:
 the same time. One row is one stretch of memory, because hash tables are bound by cache misses.
 """
 
-from larspark.run.interval.kernels.compile import helper
-
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
+
+from larspark.run.interval.kernels.compile import helper
 
 Ints = NDArray[np.int64]
 
@@ -26,9 +26,9 @@ FROM, TO = 0, 1
 BATCH_KEYS = 2
 NEXT, DUE, KEYS = 2, 3, 4
 
-# The counters of a store: rows in use (with free ones between), the first free row, rows that
-# hold, and the time up to which everything due has happened.
-USED, FREE, LIVE, SETTLED = 0, 1, 2, 3
+# The counters of a store: rows ever used, the first free one of them, how many of them are free,
+# how many hold, and the time up to which everything due has happened.
+USED, FREE, IDLE, LIVE, SETTLED = 0, 1, 2, 3, 4
 
 NONE = -1
 
@@ -41,3 +41,31 @@ def mix(state: int, value: int) -> int:
     """One step of the hash: multiply by the golden ratio, fold the high half onto the low."""
     state = (state ^ value) * -7046029254386353131
     return state ^ (state >> 32)
+
+
+@helper
+def enlarged(lines: Ints) -> Ints:
+    """The same lines with room for as many again, and a few."""
+    larger = np.empty((2 * lines.shape[0] + 8, lines.shape[1]), np.int64)
+    larger[: lines.shape[0]] = lines
+    return larger
+
+
+@helper
+def enlarged_line(line: Ints) -> Ints:
+    """The same numbers with room for as many again, and a few."""
+    larger = np.empty(2 * line.shape[0] + 8, np.int64)
+    larger[: line.shape[0]] = line
+    return larger
+
+
+@helper
+def put(out: Ints, count: int, batch: Ints, source: int, low: int, high: int) -> Ints:
+    """Write a batch row with another interval as the next line of the output."""
+    if count == out.shape[0]:
+        out = enlarged(out)
+    out[count, FROM] = low
+    out[count, TO] = high
+    for column in range(BATCH_KEYS, batch.shape[1]):
+        out[count, column] = batch[source, column]
+    return out

@@ -1,0 +1,208 @@
+"""Streams: where facts come from, whatever form they have there."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from larspark.base.atoms import Atom, Element
+from larspark.base.facts import AnyBatch, Row
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds import jsonl, larsfacts
+from larspark.feeds.columns import column_batches
+from larspark.feeds.ground import GroundAtoms, predicate, value_constant
+from larspark.feeds.mapping import Mapping, parse_mappings
+from larspark.feeds.reading import BATCH_SIZE, OnError, Options, Reading
+from larspark.feeds.refusal import Refused
+from larspark.feeds.rows import Arrival, Blocks, row_batches
+from larspark.feeds.source import Format, Place, Source
+from larspark.feeds.tables import memory_table, open_table
+from larspark.feeds.times import time_point
+
+# An element in memory: a time and an atom or its text; None instead of an atom only moves time.
+Pair: TypeAlias = Element | tuple[int | str, Atom | str | None]
+
+_Reader: TypeAlias = Callable[[Options, Reading], Iterator[AnyBatch]]
+_ELEMENTS = "<elements>"
+_TABLE = "<table>"
+
+
+class Stream:
+    """Facts in the order of their time, read lazily and again each time they are asked for.
+
+    >>> stream = Stream.of([(36, "tram(a1,b)"), (40, "tram(a3,h)")])
+    >>> [(row.t, str(row.atom)) for row in stream.elements()]
+    [(36, 'tram(a1,b)'), (40, 'tram(a3,h)')]
+    >>> stream.facts
+    2
+    """
+
+    def __init__(self, name: str, reader: _Reader, options: Options) -> None:
+        self.name = name
+        self.options = options
+        self._reader = reader
+        self._reading = Reading()
+
+    @classmethod
+    def read(
+        cls,
+        source: Place,
+        *,
+        format: str | None = None,  # noqa: A002 - the word users know
+        map: str | None = None,  # noqa: A002 - the same as the option `--map`
+        tick: int | None = None,
+        on_error: OnError = "fail",
+        lateness: int = 0,
+        batch_size: int = BATCH_SIZE,
+    ) -> "Stream":
+        """A stream in a file, an open file, or standard input (`-`).
+
+        The suffix tells the format, unless `format` does. Tables (CSV, Parquet, Arrow) need a
+        mapping to atoms, such as `map="time -> temp(sensor, value)"`. `tick` is the length of a
+        time point in microseconds, for timestamps. What is wrong ends the reading, or is skipped
+        and counted with `on_error="skip"`. Facts may be late by `lateness` time points.
+        """
+        options = Options(tick, on_error, lateness, batch_size)
+        place = Source(source)
+        form = place.format(format)
+        mappings = _mappings(map, form, place.name)
+
+        def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
+            with place.open() as file:
+                match form:
+                    case "jsonl":
+                        blocks = jsonl.stream_blocks(file, place.name, options.tick)
+                        yield from row_batches(blocks, place.name, options, reading)
+                    case "lars":
+                        blocks = larsfacts.stream_blocks(file, place.name)
+                        yield from row_batches(blocks, place.name, options, reading)
+                    case _:
+                        table = open_table(file, place.name, form, options.batch_size)
+                        yield from column_batches(table, mappings, options, reading)
+
+        return cls(place.name, reader, options)
+
+    @classmethod
+    def of(
+        cls,
+        elements: Iterable[Pair],
+        *,
+        tick: int | None = None,
+        on_error: OnError = "fail",
+        lateness: int = 0,
+        batch_size: int = BATCH_SIZE,
+    ) -> "Stream":
+        """A stream in memory: pairs of a time and an atom, its text, or None to only move time."""
+        pairs = tuple(elements)
+
+        def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
+            yield from row_batches(_pair_blocks(pairs, options), _ELEMENTS, options, reading)
+
+        return cls(_ELEMENTS, reader, Options(tick, on_error, lateness, batch_size))
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        map: str,  # noqa: A002 - the same as the option `--map`
+        tick: int | None = None,
+        on_error: OnError = "fail",
+        lateness: int = 0,
+        batch_size: int = BATCH_SIZE,
+    ) -> "Stream":
+        """A stream in a pyarrow table, a pandas or polars data frame, or any Arrow stream."""
+        mappings = parse_mappings(map)
+
+        def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
+            opened = memory_table(table, _TABLE, options.batch_size)
+            yield from column_batches(opened, mappings, options, reading)
+
+        return cls(_TABLE, reader, Options(tick, on_error, lateness, batch_size))
+
+    def with_tick(self, tick: int | None) -> "Stream":
+        """The same stream for a program with this tick; a tick given before stays."""
+        if tick is None or self.options.tick is not None:
+            return self
+        return Stream(self.name, self._reader, replace(self.options, tick=tick))
+
+    def batches(self) -> Iterator[AnyBatch]:
+        """The facts in time order, and in the order of arrival within a time point.
+
+        Facts are numbered by `seq` in this order, from 0. The first batch begins with the stream's
+        first time point: when time moves before the first fact, that batch is empty.
+        """
+        self._reading = Reading()
+        return self._reader(self.options, self._reading)
+
+    def elements(self) -> Iterator[Row]:
+        """The facts one by one."""
+        for batch in self.batches():
+            yield from batch.rows()
+
+    @property
+    def facts(self) -> int:
+        """How many facts the last reading has delivered so far."""
+        return self._reading.facts
+
+    @property
+    def skipped(self) -> int:
+        """How many lines, rows or facts it has left out."""
+        return self._reading.skipped
+
+    @property
+    def late(self) -> int:
+        """How many of these were facts that came later than allowed."""
+        return self._reading.late
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Why they were left out: the first reasons, a bounded number."""
+        return tuple(self._reading.problems)
+
+    @property
+    def first_t(self) -> int | None:
+        """The first time point, once it is known."""
+        return self._reading.first_t
+
+    @property
+    def last_t(self) -> int | None:
+        """The last time point that was delivered."""
+        return self._reading.last_t
+
+
+def _mappings(text: str | None, form: Format, name: str) -> tuple[Mapping, ...]:
+    table = form not in ("jsonl", "lars")
+    if text is not None and table:
+        return parse_mappings(text)
+    if text is not None:
+        message = f"{name} holds atoms, and a mapping is for tables"
+        raise LarsparkError(Problem("L303", message, hint="leave the mapping out"))
+    if table:
+        message = f"{name} is a table, and nothing says which atoms its rows are"
+        hint = "map columns to atoms, e.g. `time -> temp(sensor, value)`"
+        raise LarsparkError(Problem("L303", message, hint=hint))
+    return ()
+
+
+def _pair_blocks(pairs: Sequence[Pair], options: Options) -> Blocks:
+    atoms = GroundAtoms()
+    for start in range(0, len(pairs), options.batch_size):
+        block = pairs[start : start + options.batch_size]
+        yield [_arrival(pair, n, options.tick, atoms) for n, pair in enumerate(block, start + 1)]
+
+
+def _arrival(pair: object, number: int, tick: int | None, atoms: GroundAtoms) -> Arrival | Problem:
+    try:
+        match pair:
+            case (t, None):
+                return time_point(t, tick), (), number
+            case (t, str() as text):
+                return time_point(t, tick), (atoms[text],), number
+            case (t, Atom() as atom):
+                args = tuple([value_constant(value) for value in atom.args])
+                return time_point(t, tick), (Atom(predicate(atom.predicate), args),), number
+            case _:
+                raise Refused("L312", "an element is a time and an atom or its text")
+    except Refused as refused:
+        shown = pair[1] if isinstance(pair, tuple) and isinstance(pair[-1], str) else ""
+        return refused.at(_ELEMENTS, number, shown)

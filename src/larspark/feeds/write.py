@@ -1,0 +1,44 @@
+"""Answers as JSON Lines, exactly as the contract writes them."""
+
+import json
+from collections.abc import Iterable
+
+from larspark.base.atoms import Atom
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def point_line(t: int, atoms: Iterable[Atom | str] | None, c: int | None = None) -> str:
+    """The output at a time point; with `c`, at the tick of that tuple count.
+
+    >>> point_line(38, [Atom("q", ("x2",)), Atom("q", ("x1",))])
+    '{"t": 38, "atoms": ["q(x1)", "q(x2)"]}'
+    >>> point_line(42, None)
+    '{"t": 42, "atoms": null, "inconsistent": true}'
+    """
+    tick = "" if c is None else f', "c": {c}'
+    if atoms is None:
+        return f'{{"t": {t}{tick}, "atoms": null, "inconsistent": true}}'
+    return f'{{"t": {t}{tick}, "atoms": {_texts(atoms)}}}'
+
+
+def change_line(t: int, added: Iterable[Atom | str], removed: Iterable[Atom | str]) -> str:
+    """What begins and what ends to hold at a time point.
+
+    >>> change_line(38, [Atom("q")], [])
+    '{"t": 38, "add": ["q"], "del": []}'
+    """
+    return f'{{"t": {t}, "add": {_texts(added)}, "del": {_texts(removed)}}}'
+
+
+def interval_line(atom: Atom | str, first: int, last: int) -> str:
+    """A maximal interval in which an atom holds.
+
+    >>> interval_line(Atom("q", ("New York",)), 38, 39)
+    '{"atom": "q(\\\\"New York\\\\")", "from": 38, "to": 39}'
+    """
+    return f'{{"atom": {_encode(str(atom))}, "from": {first}, "to": {last}}}'
+
+
+def _texts(atoms: Iterable[Atom | str]) -> str:
+    return f"[{', '.join(map(_encode, sorted(map(str, atoms))))}]"

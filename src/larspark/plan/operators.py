@@ -1,0 +1,197 @@
+"""The operators of the interval algebra.
+
+Every operator gives rows: values for its variables, and the evaluation times [from, to] at which
+they hold. Trees are frozen, and every operator knows the place in the program it came from.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias, assert_never
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import Span
+from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.tree import Comparison
+
+
+class Mode(StrEnum):
+    """How an atom is asked for: at the evaluation time, or over the time points of a window."""
+
+    NOW = "now"
+    SOME = "some"
+    ALWAYS = "always"
+    AT = "at"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The time points [pivot - past, pivot + future] of a window; None is without bound.
+
+    The pivot is the evaluation time, rounded down to a multiple of `every`.
+    """
+
+    past: int | None = None
+    future: int | None = None
+    every: int = 1
+
+
+# A conjunction of filters, each of which keeps the atoms that one of its patterns matches.
+Filters: TypeAlias = tuple[tuple[Atom, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """The last and the next tuples among those that pass the filters.
+
+    `by` are argument positions: with them, the tuples of the predicate in each group of equal
+    values there; None counts the tuples of all predicates.
+    """
+
+    past: int
+    future: int
+    by: tuple[int, ...] | None
+    among: Filters
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A body formula over one atom: `p(X)`, `[5] some p(X)`, `[#3] @T p(X)`, ...
+
+    The arguments of the atom are constants, variables and wildcards.
+    """
+
+    atom: Atom
+    mode: Mode
+    time: Variable | int | None
+    reach: Reach
+    tuples: Tuples | None
+    only: Filters
+    origin: Span
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables it binds, in the order of the text."""
+        terms = (*self.atom.args, self.time)
+        return tuple(dict.fromkeys(term for term in terms if isinstance(term, Variable)))
+
+
+@dataclass(frozen=True, slots=True)
+class Ever:
+    """The one empty row, which holds at every evaluation time: what an empty body gives."""
+
+    origin: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Rows of both sides that agree on the shared variables, while both hold."""
+
+    left: "Operator"
+    right: Seen
+    on: tuple[Variable, ...]
+    origin: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Rows of the left side while no row of the right side agrees with them."""
+
+    left: "Operator"
+    right: Seen
+    on: tuple[Variable, ...]
+    origin: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Rows for which a comparison is true, or false when it is negated."""
+
+    source: "Operator"
+    comparison: Comparison
+    negated: bool
+    origin: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Rows with the value of a term as one more variable; those without a value are dropped."""
+
+    source: "Operator"
+    variable: Variable
+    term: Term
+    origin: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Rows while the value of a variable is a time point of the timeline."""
+
+    source: "Operator"
+    variable: Variable
+    origin: Span
+
+
+Operator: TypeAlias = Seen | Ever | Join | Without | Where | Let | Within
+
+
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """What a rule derives: an atom at the evaluation time, or at a time point of its own."""
+
+    source: Operator
+    atom: Atom
+    time: Variable | int | None
+    # The number of the rule in the checked program.
+    rule: int
+    origin: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Predicates that depend on each other, with the rules that derive them.
+
+    Groups follow each other in the order of evaluation.
+    """
+
+    predicates: tuple[Signature, ...]
+    rules: tuple[Derive, ...]
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole program."""
+
+    groups: tuple[Group, ...]
+
+
+def steps(operator: Operator) -> Iterator[Operator]:
+    """The operators of a left-deep tree from the bottom up; joined formulas before their joins."""
+    stack: list[Operator] = []
+    current = operator
+    while True:
+        stack.append(current)
+        match current:
+            case Seen() | Ever():
+                break
+            case Join(left) | Without(left):
+                current = left
+            case Where(source) | Let(source) | Within(source):
+                current = source
+            case _:
+                assert_never(current)
+    return reversed(stack)
+
+
+def term_variables(term: Term) -> tuple[Variable, ...]:
+    """The variables of a term, in the order of the text."""
+    found: list[Variable] = []
+    pending = [term]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Variable):
+            found.append(current)
+        elif isinstance(current, Arithmetic):
+            pending.extend(reversed(current.args))
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,43 @@
+"""Evaluating any program at one time point, from scratch."""
+
+import math
+from collections.abc import Iterable
+
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Problem
+from larspark.meaning.checked import Checked
+from larspark.meaning.walk import depth
+from larspark.run.asp.elements import Elements
+from larspark.run.asp.instances import instances
+from larspark.run.asp.retention import retention
+from larspark.run.asp.situation import Situation
+from larspark.run.asp.solving import Solvable
+from larspark.run.asp.translate import solvable
+from larspark.run.asp.views import View
+
+# Deeper formulas are refused: evaluating them recurses.
+DEPTH_LIMIT = 100
+
+
+class FormulaEvaluator:
+    """Instantiates the rules of any program anew at every evaluation."""
+
+    def __init__(self, checked: Checked, background: Iterable[Atom], elements: Elements) -> None:
+        for rule in checked.rules:
+            for formula in (rule.head, *rule.body):
+                if depth(formula) > DEPTH_LIMIT:
+                    message = f"the formula is nested more than {DEPTH_LIMIT} levels deep"
+                    hint = "give parts of it a name, by a rule of their own"
+                    raise LarsparkError(Problem("L403", message, formula.span, hint))
+        self._checked = checked
+        self._background = tuple(background)
+        self._elements = elements
+        self._retention = retention(checked.rules)
+
+    def evaluate(self, t: int, timeline: View, deadline: float | None) -> Solvable:
+        """The answer streams at t."""
+        time, tuples = self._retention
+        if math.isfinite(time) and math.isfinite(tuples):
+            self._elements.forget_before(t - int(time), int(tuples))
+        situation = Situation(self._elements, self._background, timeline, t, self._checked.rules)
+        return solvable(instances(self._checked, situation), deadline)

@@ -1,0 +1,155 @@
+"""Asking the solver: all models, the closest one, what holds in all of them or in some."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal, TypeAlias
+
+from clingo import Control
+from clingo import Model as Solution
+
+from larspark.base.atoms import Atom, Element, atom_text
+from larspark.base.problems import LarsparkError, Problem
+
+# Up to so many models are sorted; more come in the order in which the solver finds them.
+SORTED_LIMIT = 1_000
+
+# So many candidates that are not answer streams are looked at before giving up.
+CANDIDATE_LIMIT = 100_000
+
+ModelElements: TypeAlias = frozenset[Element]
+
+
+class TimeLimitError(Exception):
+    """The time for an evaluation is over."""
+
+
+def new_control() -> Control:
+    """A solver that says nothing on the terminal.
+
+    Cores find the closest model without trying all combinations of independent choices.
+    """
+    return Control(["--opt-strategy=usc", "--warn=none"], logger=_swallow, message_limit=0)
+
+
+def _swallow(code: object, message: str) -> None:
+    """Messages of the solver are about its own input, which no user has written."""
+
+
+@dataclass(slots=True)
+class Solvable:
+    """A ground program inside the solver; `literals` are its derivable elements of interest.
+
+    `accept` decides whether a candidate is an answer stream, where that takes a check of its own;
+    then `literals` holds every derivable element.
+    """
+
+    control: Control
+    literals: dict[Element, int]
+    accept: Callable[[ModelElements], bool] | None = None
+    deadline: float | None = None
+    _rejected: int = field(default=0, init=False)
+
+    def models(self) -> Iterator[ModelElements]:
+        """All answer streams, as the solver finds them."""
+        for candidate in self._candidates("ignore"):
+            if self._accepts(candidate):
+                yield candidate
+
+    def first(self) -> ModelElements | None:
+        """Some answer stream; the one if there is only one."""
+        return next(self.models(), None)
+
+    def closest(self, output: Sequence[Element], previous: frozenset[Atom]) -> ModelElements | None:
+        """The answer stream whose output changes least from the previous one.
+
+        Of equally close ones it is the first by text: the one that has the first atom by which
+        they differ.
+        """
+        ordered = sorted(output, key=lambda element: atom_text(element.atom))
+        with self.control.backend() as backend:
+            changes = [(self._sign(e, e.atom not in previous), 1) for e in ordered]
+            backend.add_minimize(len(ordered) + 1, changes)
+            for priority, element in enumerate(reversed(ordered), start=1):
+                backend.add_minimize(priority, [(-self.literals[element], 1)])
+        while True:
+            best: ModelElements | None = None
+            for candidate in self._candidates("opt"):
+                best = candidate
+            if best is None or self._accepts(best):
+                return best
+            with self.control.backend() as backend:
+                backend.add_rule([], [self._sign(e, e in best) for e in self.literals])
+
+    def certain(self) -> ModelElements:
+        """The elements of every answer stream; of no answer stream when there is none."""
+        return self._consequences("cautious", frozenset.intersection)
+
+    def imaginable(self) -> ModelElements:
+        """The elements of at least one answer stream."""
+        return self._consequences("brave", frozenset.union)
+
+    def _consequences(
+        self,
+        mode: Literal["cautious", "brave"],
+        combine: Callable[[ModelElements, ModelElements], ModelElements],
+    ) -> ModelElements:
+        result: ModelElements | None = None
+        if self.accept is None:
+            for result in self._candidates("ignore", mode):
+                pass
+        else:
+            for model in self.models():
+                result = model if result is None else combine(result, model)
+        return frozenset() if result is None else result
+
+    def _sign(self, element: Element, positive: bool) -> int:
+        return self.literals[element] if positive else -self.literals[element]
+
+    def _accepts(self, candidate: ModelElements) -> bool:
+        if self.accept is None or self.accept(candidate):
+            return True
+        self._rejected += 1
+        if self._rejected > CANDIDATE_LIMIT:
+            message = f"more than {CANDIDATE_LIMIT} candidates turned out to be no answer streams"
+            hint = "rules that depend on themselves through mixed formulas are costly"
+            raise LarsparkError(Problem("L411", message, hint=hint))
+        return False
+
+    def _candidates(self, opt_mode: str, enum_mode: str = "auto") -> Iterator[ModelElements]:
+        solve = self.control.configuration.solve
+        assert not isinstance(solve, str | None)
+        solve.models = 0
+        solve.opt_mode = opt_mode
+        solve.enum_mode = enum_mode
+        for solution in self._solutions():
+            yield frozenset(e for e, literal in self.literals.items() if solution.is_true(literal))
+
+    def _solutions(self) -> Iterator[Solution]:
+        if self.deadline is None:
+            with self.control.solve(yield_=True) as handle:
+                yield from handle
+            return
+        with self.control.solve(yield_=True, async_=True) as handle:
+            while True:
+                handle.resume()
+                if not handle.wait(max(0.0, self.deadline - time.monotonic())):
+                    handle.cancel()
+                    raise TimeLimitError
+                solution = handle.model()
+                if solution is None:
+                    return
+                yield solution
+
+
+def in_order(
+    models: Iterable[ModelElements], text: Callable[[ModelElements], list[tuple[int, list[str]]]]
+) -> Iterator[ModelElements]:
+    """The models sorted by text, as long as there are not too many of them."""
+    rest = iter(models)
+    first = list(islice(rest, SORTED_LIMIT + 1))
+    if len(first) <= SORTED_LIMIT:
+        first.sort(key=text)
+    yield from first
+    yield from rest

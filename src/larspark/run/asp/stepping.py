@@ -1,0 +1,224 @@
+"""What engines share that evaluate time point by time point: time, order, memory and answers."""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Self
+
+from larspark.base.atoms import Atom, Element, Signature, atom_text
+from larspark.base.facts import AnyBatch
+from larspark.meaning.checked import Checked
+from larspark.run.answers import PointAnswers, PushPoint
+from larspark.run.asp.elements import Elements
+from larspark.run.asp.state import State, read_state, write_state
+from larspark.run.asp.views import View
+from larspark.run.protocol import Model, Point, Settings
+
+Derived = frozenset[Element]
+
+
+class SteppingEngine(ABC):
+    """Feeds elements to `_begin`, `_take` and `_answer` in the order of time.
+
+    `note` is told, once for each text, what a user should know about the answers.
+    """
+
+    def __init__(
+        self,
+        checked: Checked,
+        background: Iterable[Atom],
+        settings: Settings,
+        note: Callable[[str], None] | None = None,
+    ) -> None:
+        self._checked = checked
+        self._background = frozenset(background) | checked.background
+        self._settings = settings
+        self._note = note
+        self.notes: list[str] = []
+        self._elements = Elements()
+        # Elements that came, but whose time point is not evaluated yet.
+        self._waiting: deque[Element] = deque()
+        self._start = settings.start
+        self._latest: int | None = None
+        self._answered: int | None = None
+        self._previous: frozenset[Atom] = frozenset()
+
+    @abstractmethod
+    def _begin(self, t: int, timeline: View) -> None:
+        """Time moves on to t."""
+
+    @abstractmethod
+    def _take(self, element: Element, *, counted: bool) -> None:
+        """The stream has a new element, at the current time point or before."""
+
+    @abstractmethod
+    def _answer(self) -> Derived | None:
+        """The answer stream to follow at the current tick; None without one."""
+
+    @abstractmethod
+    def _answers(self) -> Iterator[Derived]:
+        """The answer streams at the current tick, in a fixed order."""
+
+    @abstractmethod
+    def _copy(self) -> Self:
+        """A new engine for the same program and settings, without any state."""
+
+    def append(self, batch: AnyBatch) -> None:
+        """Take elements in, in time order."""
+        rows = [Element(row.t, row.atom) for row in batch.rows()]
+        heard = [row.t for row in rows]
+        if batch.last_t is not None:
+            heard.append(batch.last_t)
+        if not heard:
+            return
+        if self._start is None:
+            self._start = min(heard)
+        self._latest = max(heard) if self._latest is None else max(self._latest, *heard)
+        if self._settings.hindsight:
+            for element in rows:
+                self._take(element, counted=True)
+        else:
+            self._waiting.extend(rows)
+
+    def advance(self, t: int) -> PointAnswers:
+        """The answers after the last advance, up to t; in push mode one for each tick."""
+        first = self._next(t)
+        last = t if self._settings.until is None else min(t, self._settings.until)
+        self._latest = t if self._latest is None else max(self._latest, t)
+        points: list[Point] = []
+        for point in range(first, last + 1):
+            points.extend(self._ticks(point))
+        self._answered = max(last, first - 1)
+        return PointAnswers(first, last, points)
+
+    def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
+        """The answer streams at a time point that was not answered yet, in a fixed order."""
+        twin = self._twin(at)
+        for number, answer in enumerate(twin._answers()):
+            if number == limit:
+                return
+            yield Model(twin._shown_stream(answer))
+
+    def save(self) -> bytes:
+        """What the engine needs to go on, as JSON behind a version and a checksum."""
+        return write_state(self._state())
+
+    def restore(self, state: bytes) -> None:
+        """Continue from a saved state of the same program and settings."""
+        self._adopt(read_state(state, self._checked, self._settings))
+
+    def _state(self) -> State:
+        return State(
+            program=repr(self._checked.program),
+            settings=self._settings,
+            kept=[(a.t, a.atom, a.number is not None) for a in self._elements],
+            arrived=self._elements.arrived,
+            waiting=list(self._waiting),
+            start=self._start,
+            latest=self._latest,
+            answered=self._answered,
+            previous=sorted(self._previous, key=atom_text),
+        )
+
+    def _adopt(self, state: State) -> None:
+        fresh = self._copy()
+        self.__dict__.update(fresh.__dict__)
+        self._start, self._latest, self._answered = state.start, state.latest, state.answered
+        self._previous = frozenset(state.previous)
+        self._waiting.extend(state.waiting)
+        for t, atom, counted in state.kept:
+            self._take(Element(t, atom), counted=counted)
+        self._elements.arrived = state.arrived
+
+    def _twin(self, at: int) -> Self:
+        """Another engine of the same state, moved on to a time point and fed with its elements."""
+        twin = self._copy()
+        twin._adopt(self._state())
+        if self._checked.program.remembered and at > twin._next(at):
+            twin.advance(at - 1)
+        twin._latest = at if twin._latest is None else max(twin._latest, at)
+        twin._next(at)
+        twin._begin(at, twin._timeline(at))
+        twin._feed(at)
+        return twin
+
+    def _ticks(self, t: int) -> Iterator[Point]:
+        """The answer at t; in push mode also when it begins and after each of its elements."""
+        push = self._settings.push
+        self._begin(t, self._timeline(t))
+        # With hindsight all elements are there before the first tick.
+        if push and not self._settings.hindsight:
+            while self._waiting and self._waiting[0].t < t:
+                self._take(self._waiting.popleft(), counted=True)
+            while self._waiting and self._waiting[0].t <= t:
+                yield self._tick(t)
+                before = self._elements.arrived
+                while self._elements.arrived == before and self._waiting[0].t <= t:
+                    self._take(self._waiting.popleft(), counted=True)
+                    if not self._waiting:
+                        break
+        self._feed(t)
+        answer = self._answer()
+        output = None if answer is None else self._output(answer, t)
+        yield self._point(t, output)
+        if answer is not None and output is not None:
+            self._previous = output
+            self._remember(answer, t)
+
+    def _tick(self, t: int) -> Point:
+        answer = self._answer()
+        return self._point(t, None if answer is None else self._output(answer, t))
+
+    def _point(self, t: int, output: frozenset[Atom] | None) -> Point:
+        if not self._settings.push:
+            return Point(t, output)
+        return PushPoint(t, self._elements.arrived, output)
+
+    def _feed(self, t: int) -> None:
+        while self._waiting and self._waiting[0].t <= t:
+            self._take(self._waiting.popleft(), counted=True)
+
+    def _remember(self, answer: Derived, t: int) -> None:
+        remembered = self._checked.program.remembered
+        for element in sorted(answer, key=lambda element: atom_text(element.atom)):
+            if element.t == t and element.atom.signature in remembered:
+                self._take(element, counted=False)
+
+    def _next(self, t: int) -> int:
+        """The first time point that is not answered yet; t starts a stream without elements."""
+        if self._answered is not None:
+            return self._answered + 1
+        if self._start is None:
+            self._start = t
+        return self._start
+
+    def _timeline(self, t: int) -> View:
+        assert self._start is not None
+        if self._settings.until is not None:
+            return View(self._start, self._settings.until)
+        if self._checked.future_heads:
+            return View(self._start, None)
+        end = self._latest if self._settings.hindsight and self._latest is not None else t
+        return View(self._start, max(t, end))
+
+    def _output(self, answer: Derived, t: int) -> frozenset[Atom]:
+        shown = self._checked.shown
+        return frozenset(e.atom for e in answer if e.t == t and e.atom.signature in shown)
+
+    def _shown_stream(self, answer: Derived) -> dict[int, frozenset[Atom]]:
+        found: dict[int, set[Atom]] = {}
+        for t, atom in sorted(answer, key=lambda element: element.t):
+            if atom.signature in self._checked.shown:
+                found.setdefault(t, set()).add(atom)
+        return {t: frozenset(atoms) for t, atoms in found.items()}
+
+    def _tell(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+            if self._note is not None:
+                self._note(note)
+
+    @property
+    def _followed(self) -> frozenset[Signature]:
+        """The predicates whose atoms matter to whoever follows an answer stream."""
+        return self._checked.shown | self._checked.program.remembered

@@ -1,0 +1,171 @@
+"""Constants as 64-bit codes, so that equal constants are equal codes.
+
+The two lowest bits of a code say what the others are:
+
+    00  an integer of 62 bits
+    10  a float that is no integer, its exponent squeezed from 11 bits into 9
+    01  a place in a table: text, and the few numbers that fit neither
+
+Integers and floats are coded and decoded by arithmetic on whole columns; only text is looked up.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from larspark.base.terms import Constant, constant
+from larspark.run.interval.kernels.layout import Ints
+
+INTEGER, TABLE, FLOAT = 0, 1, 2
+_TAG_BITS = 2
+_TAG = 3
+_INTEGER_LIMIT = 1 << 61
+# Exponents that are kept: 2**-255 to 2**255, around what is measured in practice.
+_EXPONENT_BIAS = 1023 - 255
+_EXPONENT_COUNT = 511
+_MANTISSA_BITS = 52
+_MANTISSA = (1 << _MANTISSA_BITS) - 1
+_EXACT_FLOAT = 2.0**53
+
+
+class Constants:
+    """The table behind the codes. Places of text that nobody refers to any more are reused.
+
+    >>> constants = Constants()
+    >>> [constants.decode(constants.code(value)) for value in (-7, 21.5, "a1", 2**62)]
+    [-7, 21.5, 'a1', 4611686018427387904]
+    """
+
+    __slots__ = ("_free", "_known", "values")
+
+    def __init__(self) -> None:
+        self._known: dict[Constant, int] = {}
+        # Answers hold on to this list while they are read; it only grows, and is replaced when
+        # places are reused.
+        self.values: list[Constant] = []
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.values) - len(self._free)
+
+    def code(self, value: Constant) -> int:
+        """The code of one constant."""
+        if type(value) is int and -_INTEGER_LIMIT < value < _INTEGER_LIMIT:
+            return value << _TAG_BITS
+        if isinstance(value, float):
+            bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
+            exponent = ((bits >> _MANTISSA_BITS) & 0x7FF) - _EXPONENT_BIAS
+            if 0 <= exponent < _EXPONENT_COUNT:
+                sign = -1 if bits < 0 else 0
+                squeezed = (sign << 61) | exponent << _MANTISSA_BITS | bits & _MANTISSA
+                return squeezed << _TAG_BITS | FLOAT
+        place = self._known.get(value)
+        return (self._place(value) if place is None else place) << _TAG_BITS | TABLE
+
+    def _place(self, value: Constant) -> int:
+        if self._free:
+            place = self._free.pop()
+            self.values[place] = value
+        else:
+            place = len(self.values)
+            self.values.append(value)
+        self._known[value] = place
+        return place
+
+    def decode(self, code: int) -> Constant:
+        """The constant of one code."""
+        return decode(code, self.values)
+
+    def code_column(self, column: pa.ChunkedArray | pa.Array) -> Ints:
+        """The codes of a column of integers, floats or strings."""
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if pa.types.is_integer(column.type):
+            return self._code_integers(np.asarray(column))
+        if pa.types.is_floating(column.type):
+            return self._code_floats(np.asarray(column))
+        return self._code_texts(column)
+
+    def _code_integers(self, numbers: Ints) -> Ints:
+        if len(numbers) and (
+            numbers.max() >= _INTEGER_LIMIT or numbers.min() <= -_INTEGER_LIMIT
+        ):
+            return np.array([self.code(number) for number in numbers.tolist()], np.int64)
+        return numbers << _TAG_BITS
+
+    def _code_floats(self, numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Ints:
+        bits = np.ascontiguousarray(numbers).view(np.int64)
+        exponents = ((bits >> _MANTISSA_BITS) & 0x7FF) - _EXPONENT_BIAS
+        squeezed = (bits >> 63 << 61) | exponents << _MANTISSA_BITS | bits & _MANTISSA
+        codes: Ints = squeezed << _TAG_BITS | FLOAT
+        whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _EXACT_FLOAT)
+        codes[whole] = numbers[whole].astype(np.int64) << _TAG_BITS
+        odd = np.flatnonzero(~whole & ((exponents < 0) | (exponents >= _EXPONENT_COUNT)))
+        for place in odd.tolist():
+            codes[place] = self.code(constant(float(numbers[place])))
+        return codes
+
+    def _code_texts(self, column: pa.Array) -> Ints:
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        known = self._known
+        places = [
+            known[text] if text in known else self._place(text)
+            for text in column.dictionary.to_pylist()
+        ]
+        codes = np.array(places, np.int64) << _TAG_BITS | TABLE
+        return codes[np.asarray(column.indices)]
+
+    def forget(self, used: Iterable[Ints], kept: Iterable[int]) -> None:
+        """Free the places that no code among `used` and `kept` refers to."""
+        referred = np.zeros(len(self.values), bool)
+        for codes in used:
+            referred[codes[codes & _TAG == TABLE] >> _TAG_BITS] = True
+        for code in kept:
+            if code & _TAG == TABLE:
+                referred[code >> _TAG_BITS] = True
+        self.values = list(self.values)
+        self._free = np.flatnonzero(~referred).tolist()
+        for place in self._free:
+            self._known.pop(self.values[place], None)
+            self.values[place] = ""
+
+    def load(self, values: Sequence[Constant]) -> None:
+        """Take over a table that was saved."""
+        self.values = list(values)
+        self._known = {value: place for place, value in enumerate(self.values)}
+        self._free = []
+
+
+def decode(code: int, values: Sequence[Constant]) -> Constant:
+    """The constant of a code, with the table that was current when the code was."""
+    tag = code & _TAG
+    if tag == INTEGER:
+        return code >> _TAG_BITS
+    if tag == TABLE:
+        return values[code >> _TAG_BITS]
+    squeezed = code >> _TAG_BITS
+    exponent = ((squeezed >> _MANTISSA_BITS) & 0x1FF) + _EXPONENT_BIAS
+    bits = (-1 if squeezed < 0 else 0) << 63 | exponent << _MANTISSA_BITS | squeezed & _MANTISSA
+    number: float = struct.unpack("<d", struct.pack("<q", bits))[0]
+    return number
+
+
+def decode_floats(codes: Ints) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The numbers of codes that are all floats."""
+    squeezed = codes >> _TAG_BITS
+    exponents = ((squeezed >> _MANTISSA_BITS) & 0x1FF) + _EXPONENT_BIAS
+    bits = (squeezed >> 61 << 63) | exponents << _MANTISSA_BITS | squeezed & _MANTISSA
+    return bits.view(np.float64)
+
+
+def tags(codes: Ints) -> Ints:
+    """What kind of constant each code stands for."""
+    return codes & _TAG
+
+
+def integers(codes: Ints) -> Ints:
+    """The numbers of codes that are all integers."""
+    return codes >> _TAG_BITS

@@ -1,0 +1,83 @@
+"""Kernels that look rows up: joins intersect intervals, subtraction leaves what is not covered."""
+
+import numpy as np
+
+from larspark.run.interval.kernels.compile import helper, kernel
+from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints, enlarged, mix, put
+
+
+@helper
+def _matches(rows: Ints, row: int, row_keys: Ints, batch: Ints, source: int, keys: Ints) -> bool:
+    for number in range(keys.shape[0]):
+        if rows[row, row_keys[number]] != batch[source, keys[number]]:
+            return False
+    return True
+
+
+@helper
+def _first(heads: Ints, batch: Ints, source: int, keys: Ints) -> int:
+    state = 0
+    for column in keys:
+        state = mix(state, batch[source, column])
+    return heads[state & (heads.shape[0] - 1)]
+
+
+@kernel
+def join(
+    batch: Ints, keys: Ints, rows: Ints, heads: Ints, link: int, row_keys: Ints, taken: Ints
+) -> Ints:
+    """Every batch row with every stored row of equal keys, as long as both hold.
+
+    `heads` and the column `link` are those of a hash table over `row_keys`; the columns `taken` of
+    the stored row come after those of the batch row.
+    """
+    width = batch.shape[1]
+    out = np.empty((batch.shape[0], width + taken.shape[0]), np.int64)
+    count = 0
+    for source in range(batch.shape[0]):
+        row = _first(heads, batch, source, keys)
+        while row != NONE:
+            start = max(batch[source, FROM], rows[row, FROM])
+            end = min(batch[source, TO], rows[row, TO])
+            if start <= end and _matches(rows, row, row_keys, batch, source, keys):
+                if count == out.shape[0]:
+                    out = enlarged(out)
+                out[count, FROM] = start
+                out[count, TO] = end
+                for column in range(TO + 1, width):
+                    out[count, column] = batch[source, column]
+                for number in range(taken.shape[0]):
+                    out[count, width + number] = rows[row, taken[number]]
+                count += 1
+            row = rows[row, link]
+    return out[:count]
+
+
+@kernel
+def subtract(
+    batch: Ints, keys: Ints, rows: Ints, heads: Ints, link: int, row_keys: Ints
+) -> Ints:
+    """Every batch row for the times at which no stored row of equal keys holds."""
+    width = batch.shape[1]
+    out = np.empty((batch.shape[0], width), np.int64)
+    count = 0
+    for source in range(batch.shape[0]):
+        first = _first(heads, batch, source, keys)
+        position, end = batch[source, FROM], batch[source, TO]
+        while position <= end:
+            # The covered stretch that comes next, from `position` on.
+            begins, ends = end + 1, end
+            row = first
+            while row != NONE:
+                if (
+                    rows[row, TO] >= position
+                    and rows[row, FROM] < begins
+                    and _matches(rows, row, row_keys, batch, source, keys)
+                ):
+                    begins, ends = rows[row, FROM], rows[row, TO]
+                row = rows[row, link]
+            if begins > position:
+                out = put(out, count, batch, source, position, min(begins - 1, end))
+                count += 1
+            position = ends + 1
+    return out[:count]

@@ -1,0 +1,370 @@
+"""Kernels of the profile: for every key a count that changes over time.
+
+The count of a key is a step function, kept as a sorted list of steps (time, change); what lies
+before the present is folded into a base. Adding an interval adds a step up at its start and a step
+down after its end. Two questions are asked of it:
+
+- where does the count become 1, or stop to be? That turns bags of intervals into sets;
+- where does the count reach the number of time points in a window? That is `always`.
+"""
+
+import numpy as np
+
+from larspark.run.interval.kernels.compile import helper, kernel
+from larspark.run.interval.kernels.layout import (
+    BATCH_KEYS,
+    FOREVER,
+    FREE,
+    FROM,
+    IDLE,
+    LIVE,
+    NONE,
+    RING,
+    SETTLED,
+    TO,
+    USED,
+    Ints,
+    mix,
+    put,
+)
+
+# Columns of an entry, one for each key.
+ENTRY_NEXT, ENTRY_DUE, FIRST, LAST, BASE, LAST_RISE, ENTRY_KEYS = 0, 1, 2, 3, 4, 5, 6
+# Columns of a step.
+TIME, CHANGE, STEP_NEXT = 0, 1, 2
+# Stands as the first step of an entry that is free.
+DEAD_ENTRY = -2
+# Counters beyond those of a store: steps ever used, the first free one of them, how many are free.
+STEPS_USED, STEPS_FREE, STEPS_IDLE = 5, 6, 7
+# The question: one line of numbers. `PAST` and `FUTURE` of NONE are without bound; an `END` of NONE
+# is the evaluation time itself.
+KIND, START, PAST, FUTURE, EVERY, END = 0, 1, 2, 3, 4, 5
+COUNT_ONE, COUNT_WINDOW = 0, 1
+
+
+@helper
+def window_bounds(question: Ints, t: int) -> tuple[int, int]:
+    """The first and the last time point of the window at t; the last may lie before the first."""
+    pivot = t // question[EVERY] * question[EVERY]
+    low = question[START]
+    if question[PAST] != NONE:
+        low = max(low, pivot - question[PAST])
+    high = t if question[END] == NONE else question[END]
+    if question[FUTURE] != NONE:
+        high = min(high, pivot + question[FUTURE])
+    return low, high
+
+
+@helper
+def _where_window_has(
+    question: Ints, wanted: int, low: int, high: int, out: Ints, count: int, batch: Ints, source: int
+) -> tuple[Ints, int]:
+    """The time points in [low, high] whose window has `wanted` time points."""
+    if question[EVERY] > 1:
+        for t in range(low, high + 1):
+            first, last = window_bounds(question, t)
+            if last - first + 1 == wanted:
+                out = put(out, count, batch, source, t, t)
+                count += 1
+        return out, count
+    # The size of a sliding window is linear in t between the time point where it leaves the start
+    # of the timeline behind, and the one where it reaches the end.
+    leaves = question[START] + question[PAST] if question[PAST] != NONE else FOREVER
+    reaches = FOREVER
+    if question[END] != NONE:
+        reaches = question[END] - question[FUTURE] if question[FUTURE] != NONE else -FOREVER
+    position = low
+    while position <= high:
+        until = high
+        if position <= leaves:
+            until = min(until, leaves)
+        if position <= reaches:
+            until = min(until, reaches)
+        slope = int(position <= reaches) - int(position > leaves)
+        if position == until:
+            slope = 0
+        first, last = window_bounds(question, position)
+        missing = wanted - (last - first + 1)
+        if slope == 0:
+            if missing == 0:
+                out = put(out, count, batch, source, position, until)
+                count += 1
+        elif 0 <= missing * slope <= until - position:
+            t = position + missing * slope
+            out = put(out, count, batch, source, t, t)
+            count += 1
+        position = until + 1
+    return out, count
+
+
+@helper
+def _new_step(steps: Ints, counters: Ints, time: int, change: int, following: int) -> int:
+    step = counters[STEPS_FREE]
+    if step != NONE:
+        counters[STEPS_FREE] = steps[step, STEP_NEXT]
+        counters[STEPS_IDLE] -= 1
+    else:
+        step = counters[STEPS_USED]
+        counters[STEPS_USED] += 1
+    steps[step, TIME] = time
+    steps[step, CHANGE] = change
+    steps[step, STEP_NEXT] = following
+    return step
+
+
+@helper
+def _free_step(steps: Ints, counters: Ints, step: int) -> None:
+    steps[step, STEP_NEXT] = counters[STEPS_FREE]
+    counters[STEPS_FREE] = step
+    counters[STEPS_IDLE] += 1
+
+
+@helper
+def _change(
+    entries: Ints, entry: int, steps: Ints, counters: Ints, after: int, time: int, change: int
+) -> int:
+    """Add a change at a time; `after` is a step before it, or NONE. Gives such a step again."""
+    last = entries[entry, LAST]
+    if last != NONE and steps[last, TIME] < time:
+        step = _new_step(steps, counters, time, change, NONE)
+        steps[last, STEP_NEXT] = step
+        entries[entry, LAST] = step
+        return last
+    previous = after
+    step = entries[entry, FIRST] if previous == NONE else steps[previous, STEP_NEXT]
+    while step != NONE and steps[step, TIME] < time:
+        previous, step = step, steps[step, STEP_NEXT]
+    if step != NONE and steps[step, TIME] == time:
+        steps[step, CHANGE] += change
+        if steps[step, CHANGE] == 0:
+            following = steps[step, STEP_NEXT]
+            if previous == NONE:
+                entries[entry, FIRST] = following
+            else:
+                steps[previous, STEP_NEXT] = following
+            if following == NONE:
+                entries[entry, LAST] = previous
+            _free_step(steps, counters, step)
+        return previous
+    added = _new_step(steps, counters, time, change, step)
+    if previous == NONE:
+        entries[entry, FIRST] = added
+    else:
+        steps[previous, STEP_NEXT] = added
+    if step == NONE:
+        entries[entry, LAST] = added
+    return previous
+
+
+@helper
+def _fold(entries: Ints, entry: int, steps: Ints, counters: Ints, upto: int) -> None:
+    """Move the steps up to a time into the base."""
+    step = entries[entry, FIRST]
+    while step != NONE and steps[step, TIME] <= upto:
+        entries[entry, BASE] += steps[step, CHANGE]
+        following = steps[step, STEP_NEXT]
+        _free_step(steps, counters, step)
+        step = following
+    entries[entry, FIRST] = step
+    if step == NONE:
+        entries[entry, LAST] = NONE
+
+
+@helper
+def _wait(entries: Ints, entry: int, steps: Ints, due: Ints, settled: int) -> None:
+    last = entries[entry, LAST]
+    at = steps[last, TIME] if last != NONE else FOREVER
+    slot = min(max(at, settled + 1), settled + RING - 1) % RING
+    entries[entry, ENTRY_DUE] = due[slot]
+    due[slot] = entry
+
+
+@helper
+def _find_entry(
+    entries: Ints, heads: Ints, due: Ints, steps: Ints, counters: Ints, batch: Ints, source: int
+) -> int:
+    """The entry of a key, made when there is none."""
+    width = batch.shape[1] - BATCH_KEYS
+    state = 0
+    for column in range(BATCH_KEYS, BATCH_KEYS + width):
+        state = mix(state, batch[source, column])
+    bucket = state & (heads.shape[0] - 1)
+    entry = heads[bucket]
+    while entry != NONE:
+        same = True
+        for column in range(width):
+            if entries[entry, ENTRY_KEYS + column] != batch[source, BATCH_KEYS + column]:
+                same = False
+                break
+        if same:
+            return entry
+        entry = entries[entry, ENTRY_NEXT]
+    entry = counters[FREE]
+    if entry != NONE:
+        counters[FREE] = entries[entry, ENTRY_NEXT]
+        counters[IDLE] -= 1
+    else:
+        entry = counters[USED]
+        counters[USED] += 1
+    counters[LIVE] += 1
+    entries[entry, ENTRY_NEXT] = heads[bucket]
+    heads[bucket] = entry
+    entries[entry, FIRST] = NONE
+    entries[entry, LAST] = NONE
+    entries[entry, BASE] = 0
+    entries[entry, LAST_RISE] = -FOREVER
+    for column in range(width):
+        entries[entry, ENTRY_KEYS + column] = batch[source, BATCH_KEYS + column]
+    _wait(entries, entry, steps, due, counters[SETTLED])
+    return entry
+
+
+@kernel
+def profile_add(
+    entries: Ints,
+    heads: Ints,
+    due: Ints,
+    steps: Ints,
+    counters: Ints,
+    question: Ints,
+    batch: Ints,
+    sign: int,
+    floor: int,
+) -> Ints:
+    """Add intervals to counts (or take them away), from `floor` on; what that changes comes back.
+
+    There the count has become what is asked for, or has stopped to be.
+    """
+    out = np.empty(batch.shape, np.int64)
+    count = 0
+    for source in range(batch.shape[0]):
+        start, end = max(batch[source, FROM], floor), batch[source, TO]
+        if start > end:
+            continue
+        entry = _find_entry(entries, heads, due, steps, counters, batch, source)
+        _fold(entries, entry, steps, counters, floor)
+        height = entries[entry, BASE]
+        before = NONE
+        step = entries[entry, FIRST]
+        while step != NONE and steps[step, TIME] <= start:
+            height += steps[step, CHANGE]
+            if steps[step, TIME] < start:
+                before = step
+            step = steps[step, STEP_NEXT]
+        if sign > 0:
+            entries[entry, LAST_RISE] = max(entries[entry, LAST_RISE], start)
+        else:
+            entries[entry, LAST_RISE] = FOREVER
+        position = start
+        while position <= end:
+            until = end
+            if step != NONE and steps[step, TIME] <= end:
+                until = steps[step, TIME] - 1
+            wanted = height + 1 if sign > 0 else height
+            if question[KIND] == COUNT_ONE:
+                if wanted == 1:
+                    out = put(out, count, batch, source, position, until)
+                    count += 1
+            elif wanted > 0:
+                out, count = _where_window_has(
+                    question, wanted, position, until, out, count, batch, source
+                )
+            position = until + 1
+            if position <= end:
+                height += steps[step, CHANGE]
+                step = steps[step, STEP_NEXT]
+                # Later counts only fall, and a window that has grown to full size never shrinks.
+                if (
+                    question[KIND] == COUNT_WINDOW
+                    and question[EVERY] == 1
+                    and question[END] == NONE
+                    and position > entries[entry, LAST_RISE]
+                ):
+                    first, last = window_bounds(question, position)
+                    if height + 1 < last - first + 1:
+                        break
+        before = _change(entries, entry, steps, counters, before, start, sign)
+        if end < FOREVER:
+            _change(entries, entry, steps, counters, before, end + 1, -sign)
+    return out[:count]
+
+
+@kernel
+def profile_settle(
+    entries: Ints, heads: Ints, due: Ints, steps: Ints, counters: Ints, width: int, upto: int
+) -> None:
+    """Let time pass up to a time point, and free the keys whose count is 0 from there on."""
+    settled = counters[SETTLED]
+    waiting = NONE
+    for time in range(settled + 1, min(upto, settled + RING) + 1):
+        entry = due[time % RING]
+        due[time % RING] = NONE
+        while entry != NONE:
+            following = entries[entry, ENTRY_DUE]
+            entries[entry, ENTRY_DUE] = waiting
+            waiting = entry
+            entry = following
+    counters[SETTLED] = max(settled, upto)
+    entry = waiting
+    while entry != NONE:
+        following = entries[entry, ENTRY_DUE]
+        _fold(entries, entry, steps, counters, upto + 1)
+        if entries[entry, FIRST] != NONE or entries[entry, BASE] != 0:
+            _wait(entries, entry, steps, due, upto)
+            entry = following
+            continue
+        state = 0
+        for column in range(ENTRY_KEYS, ENTRY_KEYS + width):
+            state = mix(state, entries[entry, column])
+        bucket = state & (heads.shape[0] - 1)
+        if heads[bucket] == entry:
+            heads[bucket] = entries[entry, ENTRY_NEXT]
+        else:
+            other = heads[bucket]
+            while entries[other, ENTRY_NEXT] != entry:
+                other = entries[other, ENTRY_NEXT]
+            entries[other, ENTRY_NEXT] = entries[entry, ENTRY_NEXT]
+        counters[LIVE] -= 1
+        entries[entry, FIRST] = DEAD_ENTRY
+        entries[entry, ENTRY_NEXT] = counters[FREE]
+        counters[FREE] = entry
+        counters[IDLE] += 1
+        entry = following
+
+
+@kernel
+def profile_rebuild(entries: Ints, heads: Ints, counters: Ints, width: int) -> None:
+    """Enter all keys anew into a hash table that has grown."""
+    heads[:] = NONE
+    for entry in range(counters[USED]):
+        if entries[entry, FIRST] == DEAD_ENTRY:
+            continue
+        state = 0
+        for column in range(ENTRY_KEYS, ENTRY_KEYS + width):
+            state = mix(state, entries[entry, column])
+        bucket = state & (heads.shape[0] - 1)
+        entries[entry, ENTRY_NEXT] = heads[bucket]
+        heads[bucket] = entry
+
+
+@kernel
+def profile_rows(entries: Ints, steps: Ints, counters: Ints, width: int) -> Ints:
+    """Every step as a line (change, time, key ...); the base of a key stands at no time."""
+    lines = np.empty((counters[USED] + counters[STEPS_USED], 2 + width), np.int64)
+    count = 0
+    for entry in range(counters[USED]):
+        if entries[entry, FIRST] == DEAD_ENTRY:
+            continue
+        if entries[entry, BASE] != 0:
+            lines[count, 0] = entries[entry, BASE]
+            lines[count, 1] = -FOREVER
+            lines[count, 2:] = entries[entry, ENTRY_KEYS : ENTRY_KEYS + width]
+            count += 1
+        step = entries[entry, FIRST]
+        while step != NONE:
+            lines[count, 0] = steps[step, CHANGE]
+            lines[count, 1] = steps[step, TIME]
+            lines[count, 2:] = entries[entry, ENTRY_KEYS : ENTRY_KEYS + width]
+            count += 1
+            step = steps[step, STEP_NEXT]
+    return lines[:count]

@@ -1,0 +1,154 @@
+"""Profiles: for every key a count over time, to make sets of bags and to answer `always`."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from larspark.run.interval.kernels.layout import (
+    BATCH_KEYS,
+    FOREVER,
+    FROM,
+    IDLE,
+    LIVE,
+    NONE,
+    RING,
+    SETTLED,
+    TO,
+    USED,
+    Ints,
+)
+from larspark.run.interval.kernels.profile import (
+    COUNT_ONE,
+    COUNT_WINDOW,
+    ENTRY_KEYS,
+    STEPS_IDLE,
+    STEPS_USED,
+    profile_add,
+    profile_rebuild,
+    profile_rows,
+    profile_settle,
+)
+from larspark.run.interval.store import grown
+
+_SMALLEST = 16
+
+
+class WindowSize(NamedTuple):
+    """The number of time points that a window has at every evaluation time.
+
+    `end` is where the timeline ends, or None when it ends with the evaluation time.
+    """
+
+    start: int
+    past: int | None
+    future: int | None
+    every: int
+    end: int | None
+
+    def question(self) -> Ints:
+        bounds = [NONE if bound is None else bound for bound in (self.past, self.future)]
+        end = NONE if self.end is None else self.end
+        return np.array([COUNT_WINDOW, self.start, *bounds, self.every, end], np.int64)
+
+
+class Profile:
+    """Counts over time; tells where a count becomes what is asked for, or stops to be.
+
+    Without a window the question is where it is 1 or more.
+
+    >>> profile = Profile(width=0, settled=0)
+    >>> profile.change(np.array([[1, 9]]), sign=1, floor=1).tolist()
+    [[1, 9]]
+    >>> profile.change(np.array([[5, 12]]), sign=1, floor=1).tolist()
+    [[10, 12]]
+    >>> profile.change(np.array([[1, 9]]), sign=-1, floor=1).tolist()
+    [[1, 4]]
+    """
+
+    __slots__ = ("_counters", "_due", "_entries", "_heads", "_question", "_steps", "width")
+
+    def __init__(self, width: int, settled: int, window: WindowSize | None = None) -> None:
+        self.width = width
+        if window is None:
+            self._question = np.array([COUNT_ONE, 0, 0, 0, 1, 0], np.int64)
+        else:
+            self._question = window.question()
+        self.clear(settled)
+
+    def clear(self, settled: int) -> None:
+        """Forget all counts, and begin after this time point."""
+        self._entries = np.empty((_SMALLEST, ENTRY_KEYS + self.width), np.int64)
+        self._heads = np.full(_SMALLEST, NONE, np.int64)
+        self._due = np.full(RING, NONE, np.int64)
+        self._steps = np.empty((_SMALLEST, 3), np.int64)
+        self._counters = np.array([0, NONE, 0, 0, settled, 0, NONE, 0], np.int64)
+
+    def __len__(self) -> int:
+        counters = self._counters
+        return int(counters[LIVE] + counters[STEPS_USED] - counters[STEPS_IDLE])
+
+    @property
+    def bytes(self) -> int:
+        """The memory that the counts take."""
+        return sum(a.nbytes for a in (self._entries, self._heads, self._due, self._steps))
+
+    def change(self, batch: Ints, sign: int, floor: int) -> Ints:
+        """Count intervals in (or out, with a negative sign); gives where the answer changed."""
+        self._reserve(len(batch))
+        return profile_add(
+            self._entries,
+            self._heads,
+            self._due,
+            self._steps,
+            self._counters,
+            self._question,
+            batch,
+            sign,
+            floor,
+        )
+
+    def settle(self, upto: int) -> None:
+        """Let time pass, and forget counts that are over."""
+        profile_settle(
+            self._entries,
+            self._heads,
+            self._due,
+            self._steps,
+            self._counters,
+            self.width,
+            upto,
+        )
+
+    def _reserve(self, more: int) -> None:
+        counters = self._counters
+        room = len(self._entries) - int(counters[USED]) + int(counters[IDLE])
+        if more > room:
+            self._entries = grown(self._entries, more - room)
+            if len(self._entries) > len(self._heads):
+                self._heads = np.empty(1 << (len(self._entries) - 1).bit_length(), np.int64)
+                profile_rebuild(self._entries, self._heads, counters, self.width)
+        room = len(self._steps) - int(counters[STEPS_USED]) + int(counters[STEPS_IDLE])
+        if 2 * more > room:
+            self._steps = grown(self._steps, 2 * more - room)
+
+    def state(self) -> dict[str, Ints]:
+        """What has to be kept to go on later."""
+        lines = profile_rows(self._entries, self._steps, self._counters, self.width)
+        return {"steps": lines, "settled": np.array([self._counters[SETTLED]], np.int64)}
+
+    def load(self, state: Mapping[str, Ints]) -> None:
+        """Go on from what `state` gave."""
+        lines = state["steps"]
+        if lines.ndim != 2 or lines.shape[1] != BATCH_KEYS + self.width:
+            raise ValueError("the steps of a profile have another width")
+        settled = int(state["settled"][0])
+        self.clear(settled)
+        batch = lines.copy()
+        batch[:, FROM] = np.maximum(lines[:, 1], settled + 1)
+        batch[:, TO] = FOREVER
+        changes = lines[:, 0]
+        # A change by n is n intervals that never end.
+        for sign in (1, -1):
+            times = np.maximum(changes * sign, 0)
+            self.change(np.repeat(batch, times, axis=0), sign, settled + 1)

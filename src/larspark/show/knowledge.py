@@ -1,0 +1,217 @@
+"""What is known when someone asks why: the data, and one answer stream laid over it."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from larspark.base.atoms import Atom, Element, Signature
+from larspark.meaning.answers import AnswerStream
+from larspark.meaning.checked import Checked
+from larspark.meaning.oracle import Oracle
+from larspark.meaning.signatures import head_predicates
+from larspark.meaning.streams import Stream, Universe, numbers_of
+from larspark.run.protocol import Settings
+
+Derived: TypeAlias = Mapping[int, Iterable[Atom]]
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """A program with the data that is known at a time point, in time and arrival order."""
+
+    checked: Checked
+    elements: tuple[Element, ...]
+    background: frozenset[Atom]
+    start: int
+    settings: Settings
+
+    def timeline_end(self, t: int) -> int | None:
+        """The last time point of the timeline of an evaluation at t; None when it is open."""
+        if self.settings.until is not None:
+            return self.settings.until
+        if self.checked.future_heads:
+            return None
+        return max(t, self._last) if self.settings.hindsight else t
+
+    def oracle(self) -> Oracle:
+        """The definitions, ready to be asked about this data."""
+        until, hindsight = self.settings.until, self.settings.hindsight
+        return Oracle(
+            self.checked, self.background, self.start, until, hindsight, self._last
+        )
+
+    @property
+    def _last(self) -> int:
+        return max(self.start, self.elements[-1].t if self.elements else self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One evaluation: the answer stream, and which of its elements came from where, as bits."""
+
+    checked: Checked
+    at: int
+    stream: Stream
+    background: Mapping[Signature, frozenset[Atom]]
+    given: int
+    remembered: int
+
+    @property
+    def derived(self) -> int:
+        return self.stream.bits & ~self.given & ~self.remembered
+
+    def element(self, number: int) -> Element:
+        return self.stream.universe.elements[number]
+
+    def elements(self, bits: int) -> tuple[Element, ...]:
+        """The elements of these bits, by time, then in the order of their arrival."""
+        found = [self.element(number) for number in numbers_of(bits)]
+        return tuple(sorted(found, key=lambda element: element.t))
+
+    def number(self, element: Element) -> int | None:
+        """The number of an element that the answer stream holds."""
+        number = self.stream.universe.numbers.get(element)
+        held = number is not None and self.stream.bits >> number & 1
+        return number if held else None
+
+
+def gather(
+    checked: Checked,
+    at: int,
+    elements: Iterable[tuple[int, Atom]],
+    background: Iterable[Atom],
+    settings: Settings,
+) -> Knowledge:
+    """What is known at a time point; the elements of the program come before all others."""
+    data = [Element(*element) for element in (*checked.elements, *elements)]
+    start = settings.start
+    if start is None:
+        start = min((element.t for element in data), default=at)
+    seen = {
+        element: None
+        for element in data
+        if start <= element.t and (settings.hindsight or element.t <= at)
+    }
+    ordered = tuple(sorted(seen, key=lambda element: element.t))
+    known = frozenset(background) | checked.background
+    return Knowledge(checked, ordered, known, start, settings)
+
+
+def narrow(known: Knowledge, goal: Element, at: int) -> Knowledge:
+    """The part of the knowledge that can matter to a derived atom.
+
+    With several answer streams everything can. Otherwise only the rules below the atom's predicate
+    do; and for an atom of the output only what the program's windows can see, and only the elements
+    with its key, if the program has one.
+    """
+    checked = known.checked
+    if checked.several_models:
+        return known
+    elements = known.elements
+    if goal.t == at and goal.atom.signature in checked.shown:
+        elements = _with_key(checked, goal.atom, _within_lookback(checked, elements, at))
+    rules = _rules_below(checked, goal.atom.signature)
+    return replace(known, checked=rules, elements=elements)
+
+
+def _within_lookback(
+    checked: Checked, elements: tuple[Element, ...], at: int
+) -> tuple[Element, ...]:
+    time, tuples = checked.lookback.time, checked.lookback.tuples
+    if time is None or tuples is None:
+        return elements
+    first = bisect_left(elements, at - time, key=lambda element: element.t)
+    return elements[max(0, first - tuples) :]
+
+
+def _with_key(
+    checked: Checked, goal: Atom, elements: tuple[Element, ...]
+) -> tuple[Element, ...]:
+    key = checked.partition_key or {}
+    position = key.get(goal.signature)
+    if position is None:
+        return elements
+    wanted = goal.args[position]
+    return tuple(
+        element
+        for element in elements
+        if (place := key.get(element.atom.signature)) is not None
+        and element.atom.args[place] == wanted
+    )
+
+
+def _rules_below(checked: Checked, goal: Signature) -> Checked:
+    bodies: dict[Signature, set[Signature]] = {}
+    for edge in checked.edges:
+        bodies.setdefault(edge.head, set()).add(edge.body)
+    reached = {goal}
+    pending = [goal]
+    while pending:
+        new = bodies.get(pending.pop(), set()) - reached
+        reached |= new
+        pending.extend(new)
+    rules = tuple(rule for rule in checked.rules if reached & set(head_predicates(rule.head)))
+    return replace(checked, rules=rules)
+
+
+def answers_at(known: Knowledge, at: int) -> tuple[list[AnswerStream], list[Element]]:
+    """All answer streams at a time point, and what earlier evaluations left to be remembered."""
+    oracle = known.oracle()
+    if known.checked.program.remembered:
+        lookback = known.checked.lookback.time
+        first = known.start if lookback is None else max(known.start, at - lookback)
+        for t in range(first, at):
+            oracle.step(known.elements, t)
+    return oracle.answers(known.elements, at), oracle.remembered
+
+
+def lay_over(
+    known: Knowledge, at: int, derived: Derived, remembered: Iterable[Element] = ()
+) -> Situation:
+    """An answer stream, laid over the data."""
+    end = known.timeline_end(at)
+    universe = Universe(known.elements)
+    given = (1 << len(universe.elements)) - 1
+    kept = 0
+    for element in remembered:
+        kept |= 1 << universe.add(*element)
+    for t, atoms in sorted(derived.items()):
+        for atom in sorted(atoms, key=str):
+            universe.add(t, atom)
+    stream = universe.whole(known.start, end)
+    background: dict[Signature, set[Atom]] = {}
+    for atom in known.background:
+        background.setdefault(atom.signature, set()).add(atom)
+    return Situation(
+        known.checked,
+        at,
+        stream,
+        {signature: frozenset(atoms) for signature, atoms in background.items()},
+        given & stream.bits,
+        kept & stream.bits,
+    )
+
+
+def find_situation(
+    known: Knowledge, goal: Element, at: int, model: Derived | None
+) -> Situation | None:
+    """The answer stream to explain: the given one, or one of the definitions'.
+
+    A model that leaves hidden predicates out is completed. Without a model an answer stream with
+    the goal is preferred; None when there is none at all.
+    """
+    checked = known.checked
+    if model is not None and checked.derived <= checked.shown and not checked.program.remembered:
+        return lay_over(known, at, model)
+    answers, remembered = answers_at(known, at)
+    if model is not None and checked.several_models:
+        wanted = frozenset(model.get(at, ()))
+        oracle = known.oracle()
+        answers = [a for a in answers if oracle.output(a, at) == wanted] or answers
+    if not answers:
+        return None
+    best = next((answer for answer in answers if goal.atom in answer.at(goal.t)), answers[0])
+    return lay_over(known, at, best.derived, remembered)
+
+

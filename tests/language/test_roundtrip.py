@@ -1,0 +1,26 @@
+"""Printing and reading are inverse."""
+
+from hypothesis import given, settings
+
+from larspark.base.atoms import Atom, atom_text
+from larspark.language import formula_text, parse_atom, parse_formula, parse_program, program_text
+from larspark.language.tree import Formula, Program
+from tests.strategies import formulas, ground_atoms, programs
+
+
+@settings(max_examples=300, deadline=None)
+@given(program=programs())
+def test_a_printed_program_reads_back_as_the_same_program(program: Program) -> None:
+    text = program_text(program)
+    parsed = parse_program(text)
+    assert not [p for p in parsed.problems if p.severity == "error"], (text, parsed.problems)
+    assert parsed.program == program
+    assert program_text(parsed.program) == text
+
+
+@settings(max_examples=500, deadline=None)
+@given(formula=formulas(12))
+def test_a_printed_formula_reads_back_as_the_same_formula(formula: Formula) -> None:
+    parsed = parse_formula(formula_text(formula))
+    assert parsed.problems == ()
+    assert parsed.formula == formula

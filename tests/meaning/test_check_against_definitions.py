@@ -1,0 +1,189 @@
+"""What is known before running is true of the answer streams that the definitions give."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hypothesis import assume, given, note, reject, settings
+from hypothesis import strategies as st
+
+from larspark.base.atoms import Atom, Element, Signature
+from larspark.base.problems import LarsparkError, Severity
+from larspark.language import parse_program
+from larspark.meaning.check import check
+from larspark.meaning.checked import Checked
+from larspark.meaning.oracle import models, output_stream
+
+LAST = 9
+EXAMPLES = settings(max_examples=600, deadline=None)
+
+
+def bracketed(text: str) -> list[str]:
+    return re.findall(r"\[.*?\]", text)
+
+
+TIME_WINDOWS = bracketed(
+    "[0] [1] [2] [4] [*] [+2] [1,+1] [2 every 2] [3 every 2] [3,+1 every 3] [3 every 3]"
+)
+TUPLE_WINDOWS = bracketed(
+    "[#1] [#2] [#3] [#1,+1] [#+1] [#1 by X] [#2 by X] [only p(_)] [only p(X)] [only p(_),e(X,_)]"
+)
+STREAM_ATOMS, DERIVED_ATOMS = ["p(X)", "q(X)", "e(X,_)", "s"], ["a(X)", "b(X)", "c"]
+
+
+class Kind(NamedTuple):
+    """What formulas may use: the time variable T, and atoms without the variable X."""
+
+    timed: bool
+    keyed: bool
+
+    def atoms(self, from_stream: bool) -> st.SearchStrategy[str]:
+        known = STREAM_ATOMS if from_stream else DERIVED_ATOMS
+        return st.sampled_from(known[:-1] if self.keyed else known)
+
+    def windows(self, from_stream: bool) -> st.SearchStrategy[str]:
+        time_windows = st.sampled_from(TIME_WINDOWS)
+        return time_windows | st.sampled_from(TUPLE_WINDOWS) if from_stream else time_windows
+
+
+@st.composite
+def formulas(draw: st.DrawFn, kind: Kind) -> str:
+    """An atom below windows, temporal operators and negation; it need not bind anything."""
+    from_stream = draw(st.booleans())
+    text = draw(kind.atoms(from_stream))
+    operators = ["some", "always", "reset", "reset [2] some"]
+    if kind.timed:
+        operators += ["@T", "@T+1", "@T-2"]
+    for _ in range(draw(st.integers(0, 2))):
+        text = f"{draw(st.sampled_from(operators))} {text}"
+        if draw(st.integers(0, 2)):
+            text = f"{draw(kind.windows(from_stream))} {text}"
+    return f"not {text}" if draw(st.booleans()) else text
+
+
+@st.composite
+def binders(draw: st.DrawFn, kind: Kind) -> str:
+    """A formula that binds X, and T if there is one."""
+    from_stream = draw(st.integers(0, 2)) > 0
+    atom = draw(st.sampled_from(["p(X)", "q(X)", "e(X,_)"] if from_stream else ["a(X)", "b(X)"]))
+    if draw(st.integers(0, 3)) == 0:
+        return f"@T {atom}" if kind.timed else atom
+    operator = "@T" if kind.timed else draw(st.sampled_from(["some", "always", "some [1] some"]))
+    return f"{draw(kind.windows(from_stream))} {operator} {atom}"
+
+
+@st.composite
+def rules(draw: st.DrawFn, keyed: bool) -> str:
+    kind = Kind(draw(st.booleans()), keyed)
+    body = [draw(binders(kind)), *draw(st.lists(formulas(kind), max_size=2))]
+    pins = [""]
+    if kind.timed:
+        pins += ["@T ", "@T+1 ", "@T-2 "]
+        more = draw(
+            st.sampled_from(["", "U = T + 1", "@U q(X)", "@U q(X), U <= T", "@U q(X), U >= T-1"])
+        )
+        if more:
+            pins.append("@U ")
+            body.append(more)
+    head = draw(st.sampled_from(pins)) + draw(kind.atoms(from_stream=False))
+    return f"{head} :- {', '.join(body)}."
+
+
+DIRECTIVES = ["", "#show a/1.", "#remember a/1.", "#remember a/1. #show b/1."]
+
+
+@st.composite
+def programs(draw: st.DrawFn, keyed: bool = False) -> Checked:
+    """Programs without errors."""
+    lines = [
+        draw(st.sampled_from(DIRECTIVES)),
+        *draw(st.lists(rules(keyed), min_size=1, max_size=4)),
+    ]
+    parsed = parse_program("\n".join(lines))
+    assert parsed.program is not None
+    note("\n".join(lines))
+    checked = check(parsed.program)
+    assume(all(problem.severity is Severity.WARNING for problem in checked.problems))
+    return checked
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[Element]:
+    values = st.sampled_from(["x", "y"])
+    atoms = st.one_of(
+        st.builds(lambda name, x: Atom(name, (x,)), st.sampled_from(["p", "q"]), values),
+        st.builds(lambda x, y: Atom("e", (x, y)), values, values),
+        st.just(Atom("s", ())),
+    )
+    found = draw(st.lists(st.tuples(st.integers(0, LAST), atoms), min_size=4, max_size=14))
+    return sorted((Element(t, atom) for t, atom in dict.fromkeys(found)), key=lambda e: e.t)
+
+
+def output(
+    checked: Checked, stream: Sequence[Element], at: int, start: int, hindsight: bool = False
+) -> frozenset[Atom] | None:
+    until = LAST + 3 if checked.endless else None
+    try:
+        found = dict(
+            output_stream(checked, stream, start=start, at=at, hindsight=hindsight, until=until)
+        )
+    except LarsparkError:
+        # What the evaluator of the definitions refuses, it cannot judge.
+        reject()
+    return found[at]
+
+
+@EXAMPLES
+@given(programs(), streams(), st.integers(3, LAST), st.booleans())
+def test_what_is_older_than_the_lookback_does_not_matter(
+    checked: Checked, stream: list[Element], t: int, hindsight: bool
+) -> None:
+    time, tuples = checked.lookback.time, checked.lookback.tuples
+    assume(time is not None and tuples is not None)
+    assert time is not None
+    assert tuples is not None
+    older = sum(element.t < t - time for element in stream)
+    start, kept = max(0, t - time), stream[max(0, older - tuples) :]
+    if tuples:
+        start = min(start, kept[0].t) if older > tuples else 0
+    assert output(checked, kept, t, start, hindsight) == output(checked, stream, t, 0, hindsight)
+
+
+@EXAMPLES
+@given(programs(), streams(), st.integers(0, LAST))
+def test_no_atom_lies_after_the_future_reach_and_one_answer_stream_is_one(
+    checked: Checked, stream: list[Element], t: int
+) -> None:
+    assume(not checked.endless)
+    try:
+        found = list(models(checked, stream, start=0, at=t))
+    except LarsparkError:
+        reject()
+    latest = max((max(model) for model in found if model), default=0)
+    assert checked.future_reach is None or latest <= t + checked.future_reach
+    assert checked.several_models or len(found) == 1
+
+
+@EXAMPLES
+@given(programs(keyed=True), streams(), st.integers(3, LAST))
+def test_a_partition_key_cuts_a_program_without_a_trace(
+    checked: Checked, stream: list[Element], t: int
+) -> None:
+    key = checked.partition_key
+    assume(key is not None and not checked.several_models)
+    assert key is not None
+    whole = output(checked, stream, t, 0)
+    assert whole is not None
+    for value in ("x", "y"):
+        part = [e for e in stream if _key_value(e.atom, key) == value]
+        there = output(checked, part, t, 0)
+        assert there is not None
+        assert _of(value, there, key) == _of(value, whole, key)
+
+
+def _key_value(atom: Atom, key: dict[Signature, int]) -> object:
+    return atom.args[key[atom.signature]] if atom.signature in key else None
+
+
+def _of(value: str, atoms: frozenset[Atom], key: dict[Signature, int]) -> set[Atom]:
+    return {atom for atom in atoms if _key_value(atom, key) == value}
