@@ -1,3 +1,25 @@
 """larspark: rules over event streams, with exact meaning."""
 
+from larspark.api import Answer, Program, Reasoner, Report, query, run
+from larspark.base.atoms import Atom, fact
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds import Stream
+from larspark.meaning.windows import register_window
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "Atom",
+    "LarsparkError",
+    "Problem",
+    "Program",
+    "Reasoner",
+    "Report",
+    "Stream",
+    "__version__",
+    "fact",
+    "query",
+    "register_window",
+    "run",
+]

@@ -13,7 +13,7 @@ from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.base.terms import Constant
 from larspark.feeds import Stream, parse_ground_atom, read_background
-from larspark.language import load_program, parse_formula, parse_program, program_text, tree
+from larspark.language import Parsed, load_program, parse_formula, parse_program, program_text, tree
 from larspark.meaning.check import check, formula_problems
 from larspark.meaning.checked import Checked
 from larspark.meaning.queries import query as query_elements
@@ -74,7 +74,7 @@ class Program:
         return cls._accept(load_program(path, dialect=dialect))
 
     @classmethod
-    def _accept(cls, parsed: Any) -> "Program":
+    def _accept(cls, parsed: Parsed) -> "Program":
         if parsed.program is None:
             raise LarsparkError(parsed.problems)
         return cls(parsed.program, parsed.problems)
@@ -87,8 +87,9 @@ class Program:
     def check(self, background: Iterable[Atom] = (), *, settings: Settings | None = None) -> Report:
         """What is known about the program; problems are part of the report, not raised."""
         signatures = {atom.signature for atom in background}
-        checked = check(self.syntax, signatures)
-        return Report(checked, choose(checked, settings or Settings()))
+        settings = settings or Settings()
+        checked = check(self.syntax, signatures, ends=settings.until is not None)
+        return Report(checked, choose(checked, settings))
 
 
 def open_session(
@@ -98,7 +99,7 @@ def open_session(
     atoms = {parse_ground_atom(atom) if isinstance(atom, str) else atom for atom in background}
     for source in program.syntax.backgrounds:
         atoms.update(read_background(source.path, source.signature))
-    checked = program.check(atoms).checked
+    checked = program.check(atoms, settings=settings).checked
     errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
     if errors:
         raise LarsparkError(errors)
@@ -121,6 +122,8 @@ class Reasoner:
         self.program = Program.parse(program) if isinstance(program, str) else program
         settings = Settings(start=start, hindsight=hindsight, until=until)
         self.session = open_session(self.program, background, engine, settings)
+        tick = self.program.syntax.tick
+        self._tick = None if tick is None else tick.microseconds
         self._last: frozenset[Atom] = frozenset()
 
     def append(self, t: int, facts: Iterable[Atom | str]) -> None:
@@ -133,7 +136,7 @@ class Reasoner:
 
     def append_stream(self, stream: Stream) -> None:
         """Take in a whole stream, such as `Stream.from_table(table, map="t -> temp(s, v)")`."""
-        for batch in stream.batches():
+        for batch in stream.with_tick(self._tick).batches():
             self.session.append(batch)
 
     def advance(self, t: int) -> Iterator[Answer]:
@@ -190,11 +193,10 @@ def query(
     if errors or parsed.formula is None:
         raise LarsparkError(errors)
     atoms = {parse_ground_atom(atom) if isinstance(atom, str) else atom for atom in background}
-    elements, end = [], None
-    for batch in stream.batches():
-        elements += [(row.t, row.atom) for row in batch.rows()]
-        end = batch.last_t
-    return query_elements(parsed.formula, elements, atoms, start, until or end, at)
+    elements = [(row.t, row.atom) for row in stream.elements()]
+    first = stream.first_t if start is None else start
+    last = stream.last_t if until is None else until
+    return query_elements(parsed.formula, elements, atoms, first, last, at)
 
 
 def run(

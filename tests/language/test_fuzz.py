@@ -38,8 +38,34 @@ SEEDS = ((LARS, "lars"), (TICKER, "ticker"), (TICKER, "lars"), (LASER, "laser"),
 PARTS = (
     *("a", "p(", "X", "_", "3", "2.5", "1e400", '"s"', '"', "'", "\\", "\n", " ", "\t", "é", "\0"),
     *(".", ",", ":-", "->", "<-", "<", "=", "!=", "(", ")", "[", "]", "#", "@", "+", "-", "*", "/"),
-    *("not ", "some ", "always ", "reset ", "and ", "or ", " at ", " in ", " every ", " by ", "only "),
-    *("#tick 1 s.", "#show ", "#include ", "%", "%*", "/*", "*/", "//", "⊞", "◇", "∧", "¬", "99999999"),
+    *(
+        "not ",
+        "some ",
+        "always ",
+        "reset ",
+        "and ",
+        "or ",
+        " at ",
+        " in ",
+        " every ",
+        " by ",
+        "only ",
+    ),
+    *(
+        "#tick 1 s.",
+        "#show ",
+        "#include ",
+        "%",
+        "%*",
+        "/*",
+        "*/",
+        "//",
+        "⊞",
+        "◇",
+        "∧",
+        "¬",
+        "99999999",
+    ),
     *("time_win(", "diamond(", "COMP(", "MATH(", "|", ";", "&", "{", "}", "~", "\ud800", "[5 s]"),
 )
 
@@ -98,7 +124,7 @@ def check_answer(text: str, dialect: str) -> bool:
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_random_and_mutated_programs_are_answered(chunk: int) -> None:
-    chance = random.Random(chunk)
+    chance = random.Random(chunk)  # noqa: S311
     accepted = 0
     slowest = 0.0
     for number in range(TEXTS // CHUNKS):

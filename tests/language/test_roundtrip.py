@@ -1,11 +1,10 @@
 """Printing and reading are inverse."""
 
 from hypothesis import given, settings
+from tests.strategies import formulas, programs
 
-from larspark.base.atoms import Atom, atom_text
-from larspark.language import formula_text, parse_atom, parse_formula, parse_program, program_text
+from larspark.language import formula_text, parse_formula, parse_program, program_text
 from larspark.language.tree import Formula, Program
-from tests.strategies import formulas, ground_atoms, programs
 
 
 @settings(max_examples=300, deadline=None)

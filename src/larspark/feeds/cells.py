@@ -85,10 +85,11 @@ def text_column(cells: pa.Array) -> Column:
         texts = cells.cast(pa.string())
     except pa.ArrowInvalid:
         return _cell_by_cell(cells, explain)
-    first_bytes = _first_bytes(texts)
-    if not _FIRST_OF_NUMBER[first_bytes].any():
+    offsets, data = _text_bytes(texts)
+    begins = _FIRST_OF_NUMBER[data[offsets[:-1]]] & (offsets[:-1] < offsets[1:])
+    if not begins.any():
         return _of_one_kind(texts, bad, explain)
-    if _FIRST_OF_NUMBER[first_bytes][~bad].all() and (numbers := _numbers(texts)) is not None:
+    if (begins | bad).all() and (numbers := _numbers(texts, data)) is not None:
         return _of_one_kind(numbers, bad, explain)
     if not pc.any(pc.match_substring_regex(texts, f"^{_DECIMAL}$")).as_py():
         return _of_one_kind(texts, bad, explain)
@@ -97,33 +98,37 @@ def text_column(cells: pa.Array) -> Column:
 
 _FIRST_OF_NUMBER = np.zeros(256, dtype=np.bool_)
 _FIRST_OF_NUMBER[list(b"0123456789-.")] = True
+_SAMPLE = 16
 
 
-def _first_bytes(texts: pa.Array) -> npt.NDArray[np.uint8]:
-    """The first byte of every text; 0 where it is empty or missing."""
-    size = len(texts)
-    if size == 0:
-        return np.zeros(0, np.uint8)
+def cast_or_none(texts: pa.Array, kind: Any) -> pa.Array | None:
+    """The texts read as another type, if every one of them can be."""
+    try:
+        # Arrow takes long to fail on many values, so the first ones go first.
+        pc.cast(texts.slice(0, _SAMPLE), kind)
+        return pc.cast(texts, kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _text_bytes(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Where each text begins and ends, and the bytes of all; one 0 follows them."""
+    if len(texts) == 0:
+        return np.zeros(1, np.int32), np.zeros(1, np.uint8)
     _, offset_buffer, data_buffer = texts.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32, size + 1, texts.offset * 4)
-    data = np.append(np.frombuffer(data_buffer or b"", np.uint8), np.uint8(0))
-    return np.where(offsets[1:] > offsets[:-1], data[offsets[:-1]], np.uint8(0))
+    offsets = np.frombuffer(offset_buffer, np.int32, len(texts) + 1, texts.offset * 4)
+    data = np.frombuffer(data_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return offsets - offsets[0], np.append(data, np.uint8(0))
 
 
-def _numbers(texts: pa.Array) -> pa.Array | None:
+def _numbers(texts: pa.Array, data: npt.NDArray[np.uint8]) -> pa.Array | None:
     """All texts as integers or as floats, if that is exact and Arrow's way to read is ours."""
-    try:
-        integers = pc.cast(texts, pa.int64())
-    except pa.ArrowInvalid:
-        pass
-    else:
+    integers = cast_or_none(texts, pa.int64())
+    if integers is not None:
         # Arrow reads hexadecimal integers too.
-        return (
-            None if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py() else integers
-        )
-    try:
-        floats = pc.cast(texts, pa.float64())
-    except pa.ArrowInvalid:
+        return None if ((data | 0x20) == ord("x")).any() else integers
+    floats = cast_or_none(texts, pa.float64())
+    if floats is None:
         return None
     values = floats.fill_null(0.0).to_numpy(zero_copy_only=False)
     # Beyond this an integer loses digits as a float; NaN and infinities fail the test too.

@@ -1,6 +1,6 @@
 """Arrivals one by one, brought into time order and into batches."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import repeat
 from typing import TypeAlias
@@ -49,8 +49,9 @@ class _Order:
         self._batch_size = options.batch_size
         self._reading = reading
         self._newest = 0
-        self._arrivals = 0
-        self._waiting: list[tuple[int, int, tuple[Atom, ...]]] = []
+        # What waits, by time; and the times, the smallest first.
+        self._waiting: dict[int, list[Atom]] = {}
+        self._waiting_times: list[int] = []
         # What is ready: two lists, because rows are made fastest all at once.
         self._times: list[int] = []
         self._atoms: list[Atom] = []
@@ -69,20 +70,22 @@ class _Order:
             elif t < self._newest - lateness:
                 refused = Refused("L314", *late_by(t, self._newest, lateness))
                 return refused.at(self._source, line), len(atoms)
-            if lateness:
-                heappush(self._waiting, (t, self._arrivals, atoms))
-                self._arrivals += 1
-            else:
+            if lateness == 0:
                 self._append(t, atoms)
+            elif t in self._waiting:
+                self._waiting[t].extend(atoms)
+            else:
+                self._waiting[t] = list(atoms)
+                heappush(self._waiting_times, t)
         return None
 
     def release(self, everything: bool = False) -> Iterator[RowBatch]:
         """The elements that nothing can come before any more, if there are any."""
-        waiting = self._waiting
+        waiting_times = self._waiting_times
         settled = self._newest if everything else self._newest - self._lateness
-        while waiting and waiting[0][0] <= settled:
-            t, _, atoms = heappop(waiting)
-            self._append(t, atoms)
+        while waiting_times and waiting_times[0] <= settled:
+            t = heappop(waiting_times)
+            self._append(t, self._waiting.pop(t))
         if self._last_t is None:
             return
         times, last_t, first_t = self._times, self._last_t, self._first_t
@@ -99,7 +102,7 @@ class _Order:
             yield RowBatch(rows[start : start + size])
         yield RowBatch(rows[(len(rows) - 1) // size * size :], last_t)
 
-    def _append(self, t: int, atoms: tuple[Atom, ...]) -> None:
+    def _append(self, t: int, atoms: Sequence[Atom]) -> None:
         for atom in atoms:
             self._times.append(t)
             self._atoms.append(atom)

@@ -97,10 +97,9 @@ def _part_times(part: pa.Array, tick: int | None) -> tuple[Times, Mask]:
 def _text_times(texts: pa.Array, tick: int | None) -> tuple[Times, Mask]:
     if tick is not None:
         for zone in (None, "UTC"):
-            try:
-                return _moment_times(pc.cast(texts, pa.timestamp("us", zone)), tick)
-            except pa.ArrowInvalid:
-                continue
+            moments = cast_or_none(texts, pa.timestamp("us", zone))
+            if moments is not None:
+                return _moment_times(moments, tick)
     encoded = texts.dictionary_encode()
     points = [_point_or_minus_one(text, tick) for text in encoded.dictionary.to_pylist()]
     # Index -1, the last entry, stands for rows without a text.

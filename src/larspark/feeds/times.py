@@ -20,6 +20,8 @@ def time_point(value: object, tick: int | None) -> int:
     >>> time_point(36, None), time_point("1970-01-01T00:01:30Z", 60_000_000)
     (36, 1)
     """
+    if type(value) is int and 0 <= value <= INTEGER_MAX:
+        return value
     match value:
         case bool():
             raise Refused("L310", "the time is true or false, not a number")

@@ -1,13 +1,10 @@
 """What the parser does at every step: from tokens and pieces to pieces, rules and directives."""
 
-import math
-import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-from larspark.base.atoms import Atom, Signature
-from larspark.base.problems import Span
-from larspark.base.terms import Arithmetic, Constant, Operation, Term, Variable, Wildcard
+from larspark.base.atoms import Atom
+from larspark.base.terms import Arithmetic, Operation, Variable, Wildcard
+from larspark.language.build_directives import DirectiveSteps
+from larspark.language.build_windows import Bracketed, Children, WindowSteps
+from larspark.language.literals import number_of, text_of
 from larspark.language.pieces import (
     CallPiece,
     FormulaPiece,
@@ -23,7 +20,6 @@ from larspark.language.pieces import (
     as_operand,
     as_term,
     as_time,
-    capital_hint,
 )
 from larspark.language.tokens import Token, span_between
 from larspark.language.tree import (
@@ -31,61 +27,20 @@ from larspark.language.tree import (
     And,
     At,
     AtomFormula,
-    Background,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
-    NamedWindow,
     Not,
     Or,
     Reset,
     Rule,
     Some,
-    Tick,
-    TimeWindow,
     Truth,
-    TupleWindow,
-    Window,
     Windowed,
 )
-from larspark.language.windows import Size, duration, time_points, time_window, whole_number
 
 
-class TickDirective(NamedTuple):
-    tick: Tick
-    span: Span
-
-
-class SignaturesDirective(NamedTuple):
-    """`#input`, `#show` or `#remember`."""
-
-    word: str
-    signatures: tuple[Signature, ...]
-    span: Span
-
-
-class IncludeDirective(NamedTuple):
-    path: str
-    span: Span
-
-
-Directive = TickDirective | SignaturesDirective | IncludeDirective | Background
-
-
-class Bracketed(NamedTuple):
-    """A window with its brackets."""
-
-    window: Window
-    first: Token
-    last: Token
-
-
-# What Lark hands over: tokens, pieces and the results of the methods below, in text order.
-Children = Sequence[Any]
-
-
-class Builder:
+class Builder(WindowSteps, DirectiveSteps):
     """One method for each alternative of the grammar; it keeps no state of its own."""
 
     # Rules
@@ -214,7 +169,7 @@ class Builder:
 
     def number(self, children: Children) -> Piece:
         (token,) = children
-        return NumberPiece(_number(token), token, token)
+        return NumberPiece(number_of(token), token, token)
 
     def variable(self, children: Children) -> Piece:
         (token,) = children
@@ -242,151 +197,6 @@ class Builder:
         first, last = children[0], children[-1]
         piece: Piece = children[1] if len(children) == 3 else _joined(And, children[1:-1])
         return piece.grouped(first, last)
-
-    # Windows
-
-    def boxplus(self, children: Children) -> Bracketed:
-        operator, bracketed = children
-        return Bracketed(bracketed.window, operator, bracketed.last)
-
-    def boxplus_past(self, children: Children) -> Bracketed:
-        operator, number = children
-        return Bracketed(TimeWindow(time_points(Size(number, None))), operator, number)
-
-    def boxplus_tuples(self, children: Children) -> Bracketed:
-        operator, _, number = children
-        return Bracketed(TupleWindow(whole_number(number)), operator, number)
-
-    def whole_past(self, children: Children) -> Bracketed:
-        return Bracketed(TimeWindow(None), children[0], children[-1])
-
-    def past_window(self, children: Children) -> Bracketed:
-        first, past, _, every, last = children
-        return Bracketed(time_window(time_points(past), 0, every, first, last), first, last)
-
-    def future_window(self, children: Children) -> Bracketed:
-        first, _, future, _, every, last = children
-        return Bracketed(time_window(0, time_points(future), every, first, last), first, last)
-
-    def time_window(self, children: Children) -> Bracketed:
-        first, past, _, _, future, _, every, last = children
-        window = time_window(time_points(past), time_points(future), every, first, last)
-        return Bracketed(window, first, last)
-
-    def past_tuples(self, children: Children) -> Bracketed:
-        first, _, past, keys, last = children
-        return Bracketed(TupleWindow(whole_number(past), 0, keys or ()), first, last)
-
-    def past_tuples_ticker(self, children: Children) -> Bracketed:
-        first, past, _, keys, last = children
-        return Bracketed(TupleWindow(whole_number(past), 0, keys or ()), first, last)
-
-    def future_tuples(self, children: Children) -> Bracketed:
-        first, _, _, future, keys, last = children
-        return Bracketed(TupleWindow(0, whole_number(future), keys or ()), first, last)
-
-    def tuple_window(self, children: Children) -> Bracketed:
-        first, _, past, _, _, future, keys, last = children
-        window = TupleWindow(whole_number(past), whole_number(future), keys or ())
-        return Bracketed(window, first, last)
-
-    def filter_window(self, children: Children) -> Bracketed:
-        patterns = tuple(atom for atom, _ in children[2:-1:2])
-        return Bracketed(FilterWindow(patterns), children[0], children[-1])
-
-    def named_window(self, children: Children) -> Bracketed:
-        first, (pattern, pieces), last = children
-        args: list[Constant] = []
-        for piece, arg in zip(pieces, pattern.args, strict=True):
-            if isinstance(arg, int | float | str):
-                args.append(arg)
-            else:
-                message = f"`{piece.text()}` is not a constant"
-                piece.report("L118", message, "the arguments of a window of your own are constants")
-        return Bracketed(NamedWindow(pattern.predicate, tuple(args)), first, last)
-
-    def old_ticker_window(self, children: Children) -> Bracketed:
-        first, name, size, last = children
-        if name.text != "t":
-            hint = f"write `[{name.text}({size.number.text})]` for a window of your own"
-            name.source.report(
-                "L104", f"`{name.text}` cannot stand before a number", name.span, hint
-            )
-        return Bracketed(TimeWindow(time_points(size)), first, last)
-
-    def size(self, children: Children) -> Size:
-        return Size(*children)
-
-    def keys(self, children: Children) -> tuple[Variable, ...]:
-        keys = []
-        for piece in children[1::2]:
-            if isinstance(piece, TermPiece) and isinstance(piece.term, Variable):
-                keys.append(piece.term)
-            else:
-                message = f"`{piece.text()}` is not a variable, so it cannot be a key"
-                piece.report("L125", message, capital_hint(piece))
-        return tuple(keys)
-
-    def pattern(self, children: Children) -> tuple[Atom, Sequence[Piece]]:
-        name = children[0]
-        pieces = [piece for piece in children[2::2] if isinstance(piece, Piece)]
-        args: tuple[Term, ...] = tuple([as_term(piece) for piece in pieces])
-        return Atom(text_of(name), args), pieces
-
-    # Directives
-
-    def tick(self, children: Children) -> TickDirective | None:
-        first, _, size = children
-        length = duration(size)
-        if length == 0:
-            size.number.source.report("L114", "a time point cannot last 0", size.number.span)
-        return TickDirective(Tick(length), span_between(first, size.last)) if length else None
-
-    def signatures_directive(self, children: Children) -> SignaturesDirective:
-        first, word, signatures = children
-        span = span_between(first, word)
-        return SignaturesDirective(word.text, tuple(signature for signature, _ in signatures), span)
-
-    def background(self, children: Children) -> Background:
-        first, _, path, _, (signature, last) = children
-        return Background(text_of(path), signature, span_between(first, last))
-
-    def include(self, children: Children) -> IncludeDirective:
-        _, _, path = children
-        return IncludeDirective(text_of(path), path.span)
-
-    def signatures(self, children: Children) -> Children:
-        return children[::2]
-
-    def signature(self, children: Children) -> tuple[Signature, Token]:
-        name, _, arity = children
-        return Signature(text_of(name), whole_number(arity)), arity
-
-
-_ESCAPE = re.compile(r"\\(.)")
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
-
-
-def text_of(token: Token) -> str:
-    """The text that a name or a quoted string stands for."""
-    text = token.text
-    if token.type != "STRING":
-        return text
-    inner = text[1:-1]
-    # Laser's single quotes have no escapes.
-    if "\\" not in inner or text[0] == "'":
-        return inner
-
-    def unescaped(match: re.Match[str]) -> str:
-        char = match.group(1)
-        if char not in _ESCAPES:
-            column = token.column + 1 + match.start()
-            span = token.span._replace(column=column, end_column=column + 2)
-            hint = 'write `\\\\` for a backslash; `\\"`, `\\n`, `\\r` and `\\t` are the others'
-            token.source.report("L102", f"`\\{char}` is no escape", span, hint)
-        return _ESCAPES.get(char, "")
-
-    return _ESCAPE.sub(unescaped, inner)
 
 
 def _formula(formula: Formula, first: Token, last: Token, depth: int) -> Piece:
@@ -430,21 +240,3 @@ def _unambiguous(children: Children) -> Children:
         hint = f"write `[...] {word} {atom}` or `{word} [...] some {atom}`"
         operator.source.report("L119", message, span_between(operator, body.last), hint)
     return children
-
-
-# More digits than this are not worth a conversion.
-_LONGEST_INTEGER = 19
-
-
-def _number(token: Token) -> int | float:
-    text = token.text
-    if text.isdigit():
-        if len(text) <= _LONGEST_INTEGER or len(text.lstrip("0")) <= _LONGEST_INTEGER:
-            return int(text)
-        token.source.report("L114", "the number does not fit a 64-bit integer", token.span)
-        return 0
-    value = float(text)
-    if math.isinf(value):
-        token.source.report("L114", "the number does not fit a 64-bit float", token.span)
-        return 0
-    return value

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity, Span
-from larspark.language.builder import (
+from larspark.language.build_directives import (
     Directive,
     IncludeDirective,
     SignaturesDirective,

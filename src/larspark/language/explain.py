@@ -81,9 +81,9 @@ def _expected(accepts: Accepts) -> str:
     if accepts("ONLY"):
         return "a window such as `[5]`"
     terminals = [terminal for terminal in _NAMED if accepts(terminal)]
-    if "PLUS" in terminals and accepts("MINUS"):
-        # Here the plus is an operation, one of many, and not the future of a window.
-        terminals.remove("PLUS")
+    if accepts("MINUS"):
+        # Here these are operations, and not the future of a window or the arity of a predicate.
+        terminals = [terminal for terminal in terminals if terminal not in ("PLUS", "SLASH")]
     named = [_SHOWN[terminal] for terminal in terminals][:4]
     if len(named) < 2:
         return named[0] if named else "something else"

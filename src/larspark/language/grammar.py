@@ -45,7 +45,8 @@ def _lars() -> Lark:
 def read_statement(statement: Statement) -> tuple[Any | None, Statement | None]:
     """The rule or directive that a statement holds, if it is right.
 
-    Where a `.` is missing at the end of a line, the rest is given back as a statement of its own.
+    Where a `.` is missing at the end of a line, that is reported, and the rest is given back as a
+    statement of its own.
     """
     tokens = statement.tokens
     start = "directive" if tokens[0].type == "HASH" else "rule"
@@ -58,7 +59,7 @@ def read_statement(statement: Statement) -> tuple[Any | None, Statement | None]:
     if 0 < index < len(tokens) and tokens[index].leads_line and accepts(parser)("$END"):
         indented = tokens[index].column > tokens[0].column
         report_missing_dot(tokens[index - 1], tokens[index], indented)
-        return _end(parser), Statement(tokens[index:], statement.end)
+        return None, Statement(tokens[index:], statement.end)
     report_unexpected(statement, index, accepts(parser))
     return None, None
 
@@ -97,7 +98,8 @@ def run(
                 brackets -= 1
             parser.feed_token(token)  # type: ignore[arg-type]
             fed += 1
-        return _end(parser), None
+        feed_end: Callable[[], Any] = parser.feed_eof
+        return feed_end(), None
     except UnexpectedToken:
         if fed < len(statement.tokens) and statement.tokens[fed].text in words:
             # In another statement it may be a name again.
@@ -105,11 +107,6 @@ def run(
         return None, fed
     except TooDeepError:
         return None, None
-
-
-def _end(parser: InteractiveParser) -> Any:
-    feed_end: Callable[[], Any] = parser.feed_eof
-    return feed_end()
 
 
 def accepts(parser: InteractiveParser) -> Callable[[str], bool]:

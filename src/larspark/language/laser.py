@@ -12,9 +12,11 @@ from lark import Lark
 from larspark.base.atoms import Atom
 from larspark.base.problems import Severity
 from larspark.base.terms import Arithmetic
-from larspark.language.builder import Builder, Children, text_of
+from larspark.language.build_windows import Children
+from larspark.language.builder import Builder
 from larspark.language.explain import report_unexpected
 from larspark.language.grammar import accepts, load_grammar, run
+from larspark.language.literals import text_of, whole_number
 from larspark.language.pieces import (
     FormulaPiece,
     Piece,
@@ -39,7 +41,6 @@ from larspark.language.tree import (
     Window,
     Windowed,
 )
-from larspark.language.windows import whole_number
 
 WORDS = {
     word: word.upper()
@@ -84,6 +85,11 @@ def read_laser_rule(statement: Statement) -> Rule | None:
         hint = "a fact ends with `:-`; a rule stands on one line"
         first.source.report("L104", "Laser's rules have a `:-`", first.span, hint)
         return None
+    for token in statement.tokens:
+        if token.text == "predicate_win":
+            message = "Laser reserves `predicate_win` and does not evaluate it"
+            token.source.report("L146", message, token.span, "write a LARS rule with `[only p(_)]`")
+            return None
     parser = _laser().parse_interactive(start="rule")
     result, index = run(parser, statement, WORDS)
     if index is not None:
@@ -140,7 +146,7 @@ class LaserBuilder:
         return _nested(children, At(as_time(children[2]), as_formula(children[4]), span))
 
     def time_window(self, children: Children) -> Piece:
-        past, future, unit = (whole_number(token) for token in children[2:7:2])
+        past, future, unit = (whole_number(token) or 0 for token in children[2:7:2])
         token = children[0]
         if unit != 1:
             message = (
@@ -161,7 +167,7 @@ class LaserBuilder:
                 message = "Laser ignores these sizes of a tuple window"
                 span = span_between(children[4], children[6])
                 children[0].source.report("L145", message, span, "write `tuple_win(n, ...)`")
-        return _windowed(children, TupleWindow(whole_number(children[2])))
+        return _windowed(children, TupleWindow(whole_number(children[2]) or 0))
 
     def math(self, children: Children) -> Piece:
         operation = children[2].text

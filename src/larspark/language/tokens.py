@@ -195,6 +195,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_COMMENTS = ("COMMENT", "OPEN_COMMENT")
+_BROKEN = ("FOREIGN", "UNCLOSED", "QUOTED", "OTHER")
 _COMMENT_END = {"/*": re.compile(r"\*/"), "%*": re.compile(r"\*%")}
 _TICKER_COMMENT_END = re.compile(r"\*/|\*%")
 
@@ -234,56 +236,45 @@ def tokenize(source: Source) -> Iterator[Token]:
         if kind == "NEWLINE":
             line, line_start, leads_line = line + 1, position, True
             continue
-        if kind in ("COMMENT", "OPEN_COMMENT"):
-            if ticker and previous in ("NUMBER", "VARIABLE") and word[0] == "%":
-                # Ticker has no comments inside a rule: after an operand `%` is its modulo.
-                position = match.start() + 1
-                previous = "MOD"
-                yield Token("MOD", "%", line, column, leads_line, source)
-            elif kind == "OPEN_COMMENT":
-                end = (_TICKER_COMMENT_END if ticker else _COMMENT_END[word]).search(text, position)
-                if end is None:
-                    span = Span(source.name, line, column, line, column + 2)
-                    close = word[::-1]
-                    source.report(
-                        "L103",
-                        f"the comment `{word}` is not closed",
-                        span,
-                        f"close it with `{close}`",
-                    )
-                    yield Token("BROKEN", word, line, column, leads_line, source)
-                    return
-                position = end.end()
-                newlines = text.count("\n", match.start(), position)
-                if newlines:
-                    line += newlines
-                    line_start = text.rfind("\n", 0, position) + 1
+        if ticker and kind in _COMMENTS and word[0] == "%" and previous in ("NUMBER", "VARIABLE"):
+            # Ticker has no comments inside a rule: behind an operand `%` is its modulo.
+            kind, word, position = "MOD", "%", match.start() + 1
+        elif kind == "COMMENT":
             continue
-        if kind == "SYMBOL":
+        elif kind == "OPEN_COMMENT":
+            end = (_TICKER_COMMENT_END if ticker else _COMMENT_END[word]).search(text, position)
+            if end is None:
+                yield _broken(Token(kind, word, line, column, leads_line, source))
+                return
+            line += text.count("\n", position, end.end())
+            line_start = max(line_start, text.rfind("\n", position, end.end()) + 1)
+            position = end.end()
+            continue
+        elif kind == "SYMBOL":
             kind = SYMBOLS[word]
         elif laser and word == "==":
             kind = "COMPARE"
         elif laser and kind == "QUOTED" and len(word) > 1 and word[-1] == "'":
             kind = "STRING"
         token = Token(kind or "", word, line, column, leads_line, source)
-        leads_line = False
-        if kind in ("FOREIGN", "UNCLOSED", "QUOTED", "OTHER"):
-            token = _broken(token)
-        previous = token.type
-        yield token
+        leads_line, previous = False, token.type
+        yield _broken(token) if kind in _BROKEN else token
 
 
 def _broken(token: Token) -> Token:
     """Report what is no token; a string that is not closed takes the rest of its line with it."""
     source, word, span = token.source, token.text, token.span
-    if token.type == "FOREIGN":
+    kind, token.type = token.type, "BROKEN"
+    if kind == "FOREIGN":
         source.report("L110", f"`{word}` is not an operator here", span, FOREIGN[word])
-    elif token.type == "UNCLOSED":
+    elif kind == "OPEN_COMMENT":
+        hint = f"close it with `{word[::-1]}`"
+        source.report("L103", f"the comment `{word}` is not closed", span, hint)
+    elif kind == "UNCLOSED":
         span = span._replace(end_column=span.column + 1)
         source.report("L102", "the string is not closed on its line", span, 'close it with `"`')
         token.type = "BROKEN_LINE"
-        return token
-    elif token.type == "QUOTED":
+    elif kind == "QUOTED":
         hint = 'strings have double quotes: `"..."`'
         source.report("L101", "a single quote has no place here", span, hint)
     elif word[0] == "_":
@@ -293,5 +284,4 @@ def _broken(token: Token) -> Token:
         shown = word if word.isprintable() else ascii(word)[1:-1]
         hint = "" if word.isascii() else 'other letters than a to z need quotes: `"..."`'
         source.report("L101", f"`{shown}` has no place here", span, hint)
-    token.type = "BROKEN"
     return token

@@ -4,7 +4,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from larspark.base.terms import INTEGER_MAX
-from larspark.language.dialects import TICKER_TICK, Dialect
+from larspark.language.dialects import Dialect
+from larspark.language.literals import brief, whole_number
 from larspark.language.tokens import Token, span_between
 from larspark.language.tree import Tick, TimeWindow
 
@@ -31,18 +32,6 @@ class Size(NamedTuple):
         return self.unit or self.number
 
 
-def whole_number(token: Token) -> int:
-    """A number that must be whole, such as how many tuples or time points."""
-    if not token.text.isdigit():
-        message = f"`{token.text}` is not a whole number"
-        token.source.report("L114", message, token.span)
-        return 0
-    if len(token.text) > 18:
-        token.source.report("L114", f"{_brief(token.text)} is too large a number", token.span)
-        return 0
-    return int(token.text)
-
-
 def duration(size: Size) -> int | None:
     """A size with a unit in microseconds; None, and a problem, when it has none."""
     number, unit = size
@@ -55,7 +44,7 @@ def duration(size: Size) -> int | None:
             source.report("L116", f"`{unit.text}` is no unit of time", unit.span, f"one of {known}")
         return None
     if len(number.text) > 18:
-        source.report("L114", f"{_brief(number.text)} is too large a number", number.span)
+        source.report("L114", f"`{brief(number.text)}` is too large a number", number.span)
         return None
     span = span_between(number, unit)
     exact = Decimal(number.text) * MICROSECONDS[unit.text]
@@ -68,33 +57,48 @@ def duration(size: Size) -> int | None:
     return int(exact)
 
 
-def time_points(size: Size) -> int:
+def time_points(size: Size) -> int | None:
     """A size in time points; durations are converted by the length of one time point."""
     number, unit = size
     source = number.source
-    tick = source.tick
-    if unit is None and source.dialect is not Dialect.TICKER:
-        return whole_number(number)
-    if unit is None:
-        length: int | None = whole_number(number) * MICROSECONDS["s"]
-        tick = tick or TICKER_TICK
-    else:
+    if unit is not None:
         length = duration(size)
+    elif source.dialect is Dialect.TICKER:
+        seconds = whole_number(number)
+        length = None if seconds is None else seconds * MICROSECONDS["s"]
+    else:
+        return whole_number(number)
     if length is None:
-        return 0
-    span = span_between(number, size.last)
+        return None
+    tick, span = source.tick, span_between(number, size.last)
     if tick is None:
         hint = "say how long one time point lasts, e.g. `#tick 1 s.`, or leave out the unit"
         source.report("L115", "a window with a unit needs `#tick`", span, hint)
-        return 0
+        return None
     points, rest = divmod(length, tick.microseconds)
     if rest:
         text = source.lines[span.line - 1][span.column - 1 : span.end_column - 1]
         message = f"`{text}` is not a whole number of time points of {tick_text(tick)}"
         hint = f"{points} or {points + 1} time points are possible"
         source.report("L117", message, span, hint)
-        return 0
+        return None
     return points
+
+
+def time_window(past: Size | None, future: Size | None, every: Size | None) -> TimeWindow:
+    """`[past,+future every hop]`; a hop must lie within the window (Definition 3)."""
+    before = time_points(past) if past else 0
+    after = time_points(future) if future else 0
+    hop = time_points(every) if every else 1
+    if before is None or after is None or hop is None:
+        return TimeWindow(0)
+    size = before + after
+    if every is not None and (hop == 0 or hop > max(size, 1)):
+        span = span_between(every.number, every.last)
+        message = f"the hop {hop} does not lie within the window, which has size {size}"
+        hint = f"time points would be left out; the hop is from 1 to {max(size, 1)}"
+        every.number.source.report("L118", message, span, hint)
+    return TimeWindow(before, after, hop)
 
 
 def tick_text(tick: Tick) -> str:
@@ -108,29 +112,3 @@ def tick_text(tick: Tick) -> str:
         if not rest:
             return f"{number} {unit}"
     return f"{tick.microseconds} us"
-
-
-def time_window(
-    past: int, future: int, every: Size | None, first: Token, last: Token
-) -> TimeWindow:
-    """`[past,+future every hop]`; a hop must lie within the window (Definition 3)."""
-    if every is None:
-        return TimeWindow(past, future)
-    problems = len(first.source.problems)
-    hop = time_points(every)
-    if len(first.source.problems) > problems:
-        return TimeWindow(past, future)
-    span = span_between(every.number, every.last)
-    if hop == 0:
-        first.source.report("L118", "a window cannot hop by 0", span)
-        return TimeWindow(past, future)
-    if hop > past + future and (hop, past, future) != (1, 0, 0):
-        message = f"the hop {hop} is larger than the window, which has size {past + future}"
-        hint = f"time points in between would never be seen; the hop is at most {past + future}"
-        first.source.report("L118", message, span, hint if past + future else "")
-        return TimeWindow(past, future)
-    return TimeWindow(past, future, hop)
-
-
-def _brief(text: str) -> str:
-    return text if len(text) <= 24 else f"a number of {len(text)} digits"

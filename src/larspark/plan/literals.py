@@ -64,7 +64,8 @@ class PlainRule:
 
 def plain_rules(rule: Rule, number: int) -> list[PlainRule]:
     """The rule in normal form; raises an error that says what stands in the way."""
-    alternatives = _conjoin([_alternatives(part, False, rule.span) for part in rule.body], rule.span)
+    parts = [_alternatives(part, False, rule.span) for part in rule.body]
+    alternatives = _conjoin(parts, rule.span)
     return [
         PlainRule(head, body, number, rule.span)
         for head in _heads(rule.head)

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import Span
-from larspark.base.terms import Term, Variable
+from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import (
     Always,
     At,
@@ -88,10 +88,10 @@ def _narrow(view: View, window: Window, atom: Atom, span: Span) -> View:
         case TupleWindow():
             return replace(view, tuples=_narrow_tuples(view, window, atom, span))
         case FilterWindow(patterns):
-            if any(isinstance(term, Variable) for pattern in patterns for term in pattern.args):
-                raise cannot(
-                    "filter by the value of a variable", span, "group by it: `[#1 by ID]`"
-                )
+            terms = [term for pattern in patterns for term in pattern.args]
+            if any(isinstance(term, Variable | Arithmetic) for term in terms):
+                hint = "group by the variable: `[#1 by ID]`"
+                raise cannot("filter by the value of a term", span, hint)
             return replace(view, only=(*view.only, patterns))
         case NamedWindow(name):
             raise cannot(f"look through the window `{name}`", span, "use the engine `oracle`")
@@ -106,9 +106,9 @@ def _narrow_time(view: View, window: TimeWindow, span: Span) -> Reach:
         return reach
     if view.reach.every > 1 or window.every > 1:
         raise cannot("nest hopping windows", span, "use the engine `asp`")
-    assert view.reach.future is not None
     past = [bound for bound in (view.reach.past, window.past) if bound is not None]
-    return Reach(min(past, default=None), min(view.reach.future, window.future))
+    future = [bound for bound in (view.reach.future, window.future) if bound is not None]
+    return Reach(min(past, default=None), min(future))
 
 
 def _narrow_tuples(view: View, window: TupleWindow, atom: Atom, span: Span) -> Tuples:

@@ -8,21 +8,6 @@ from larspark.base.atoms import Atom, atom_text
 from larspark.run.protocol import Change, Point
 
 
-class PushPoint(Point):
-    """The output at a tick: at time point t, after `c` elements in all.
-
-    >>> PushPoint(3, 17, frozenset()).c
-    17
-    """
-
-    c: int
-
-    def __new__(cls, t: int, c: int, atoms: frozenset[Atom] | None) -> "PushPoint":
-        point = super().__new__(cls, t, atoms)
-        point.c = c
-        return point
-
-
 class PointAnswers:
     """The output over [first, last], given point by point.
 

@@ -12,7 +12,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import constant
 from larspark.meaning.checked import Checked
 from larspark.meaning.oracle import Oracle
-from larspark.run.answers import PointAnswers, PushPoint
+from larspark.run.answers import PointAnswers
 from larspark.run.protocol import Model, Point, Settings
 
 _MAGIC = b"larspark oracle 1\n"
@@ -124,7 +124,7 @@ class OracleEngine:
             known = self._elements if oracle.hindsight else [*before, *arrived]
             answer = oracle.closest(oracle.answers(known, t), t)
             output = None if answer is None else oracle.output(answer, t)
-            ticks.append(PushPoint(t, len(before) + len(arrived), output))
+            ticks.append(Point(t, output, len(before) + len(arrived)))
         # What the last tick says is what later time points follow and remember.
         oracle.follow(answer, t)
         return ticks

@@ -10,10 +10,14 @@ from larspark.base.facts import AnyBatch
 
 
 class Point(NamedTuple):
-    """The output at one time point; `atoms` is None when there is no answer stream."""
+    """The output at one time point; `atoms` is None when there is no answer stream.
+
+    In push mode it is the output at a tick, and `c` counts the elements that had arrived by then.
+    """
 
     t: int
     atoms: frozenset[Atom] | None
+    c: int | None = None
 
 
 class Change(NamedTuple):

@@ -53,10 +53,9 @@ class Instances:
         situation = self.situation
         without = situation.stream.bits & ~(1 << goal)
         for instance in self.naming(goal):
-            if (
-                is_definite(instance.rule.head)
-                or not Support(situation, without, instance.horizon).holds(instance.head)
-            ):
+            if is_definite(instance.rule.head) or not Support(
+                situation, without, instance.horizon
+            ).holds(instance.head):
                 yield instance
 
     def naming(self, goal: int) -> Iterator[Instance]:

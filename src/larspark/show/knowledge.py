@@ -37,9 +37,7 @@ class Knowledge:
     def oracle(self) -> Oracle:
         """The definitions, ready to be asked about this data."""
         until, hindsight = self.settings.until, self.settings.hindsight
-        return Oracle(
-            self.checked, self.background, self.start, until, hindsight, self._last
-        )
+        return Oracle(self.checked, self.background, self.start, until, hindsight, self._last)
 
     @property
     def _last(self) -> int:
@@ -125,9 +123,7 @@ def _within_lookback(
     return elements[max(0, first - tuples) :]
 
 
-def _with_key(
-    checked: Checked, goal: Atom, elements: tuple[Element, ...]
-) -> tuple[Element, ...]:
+def _with_key(checked: Checked, goal: Atom, elements: tuple[Element, ...]) -> tuple[Element, ...]:
     key = checked.partition_key or {}
     position = key.get(goal.signature)
     if position is None:
@@ -213,5 +209,3 @@ def find_situation(
         return None
     best = next((answer for answer in answers if goal.atom in answer.at(goal.t)), answers[0])
     return lay_over(known, at, best.derived, remembered)
-
-

@@ -53,9 +53,7 @@ def substitute(formula: Formula, binding: Substitution) -> Formula:
         case At(time, body):
             return replace(formula, time=_term(time, binding), body=substitute(body, binding))
         case Windowed(window, body):
-            return replace(
-                formula, window=_window(window, binding), body=substitute(body, binding)
-            )
+            return replace(formula, window=_window(window, binding), body=substitute(body, binding))
         case _:
             assert_never(formula)
 

@@ -8,7 +8,7 @@ from typing import Self
 from larspark.base.atoms import Atom, Element, Signature, atom_text
 from larspark.base.facts import AnyBatch
 from larspark.meaning.checked import Checked
-from larspark.run.answers import PointAnswers, PushPoint
+from larspark.run.answers import PointAnswers
 from larspark.run.asp.elements import Elements
 from larspark.run.asp.state import State, read_state, write_state
 from larspark.run.asp.views import View
@@ -172,7 +172,7 @@ class SteppingEngine(ABC):
     def _point(self, t: int, output: frozenset[Atom] | None) -> Point:
         if not self._settings.push:
             return Point(t, output)
-        return PushPoint(t, self._elements.arrived, output)
+        return Point(t, output, self._elements.arrived)
 
     def _feed(self, t: int) -> None:
         while self._waiting and self._waiting[0].t <= t:

@@ -7,6 +7,7 @@ from larspark.base.terms import Variable
 from larspark.run.hypothetical.patterns import (
     ORIGIN,
     Bindings,
+    Calculation,
     Condition,
     Slot,
     Time,

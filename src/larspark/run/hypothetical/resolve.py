@@ -48,7 +48,7 @@ def premises(
     return _Resolution(base, recursive, span).run(answers)
 
 
-class Endless(LarsparkError):
+class EndlessError(LarsparkError):
     """Resolution of a recursive query did not come to an end."""
 
 
@@ -71,7 +71,7 @@ class _Resolution:
             if not waiting:
                 return finished
             if number > limit:
-                raise Endless(self._too_many(limit))
+                raise EndlessError(self._too_many(limit))
             goal = waiting.popleft()
             if self._recursive:
                 if any(subsumes(earlier, goal) for earlier in seen):

@@ -16,7 +16,7 @@ from larspark.run.hypothetical.patterns import (
 )
 from larspark.run.hypothetical.rules import Denial, Occurrence
 
-# Finding out is exponential in the worst case; beyond this effort the answer is "no", which is safe.
+# Exponential in the worst case: beyond this effort the answer is "no", which is always safe.
 _EFFORT = 2_000
 
 
@@ -24,11 +24,11 @@ def subsumes(general: Goal, special: Goal) -> bool:
     """Does every instance of `special` contain an instance of `general` with the same answer?"""
     try:
         return any(_Matching(general, special).matches())
-    except _TooHard:
+    except _TooHardError:
         return False
 
 
-class _TooHard(Exception):
+class _TooHardError(Exception):
     pass
 
 
@@ -69,7 +69,7 @@ class _Matching:
         for more in self._ways(wanted[0], bindings):
             self._effort -= 1
             if self._effort < 0:
-                raise _TooHard
+                raise _TooHardError
             yield from self._search(wanted[1:], more)
 
     def _ways(

@@ -85,7 +85,7 @@ class Constants:
         if pa.types.is_integer(column.type):
             return self._code_integers(np.asarray(column))
         if pa.types.is_floating(column.type):
-            return self._code_floats(np.asarray(column))
+            return self.code_floats(np.asarray(column))
         return self._code_texts(column)
 
     def _code_integers(self, numbers: Ints) -> Ints:
@@ -95,7 +95,8 @@ class Constants:
             return np.array([self.code(number) for number in numbers.tolist()], np.int64)
         return numbers << _TAG_BITS
 
-    def _code_floats(self, numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Ints:
+    def code_floats(self, numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Ints:
+        """The codes of finite floats; those that are whole numbers become integers."""
         bits = np.ascontiguousarray(numbers).view(np.int64)
         exponents = ((bits >> _MANTISSA_BITS) & 0x7FF) - _EXPONENT_BIAS
         squeezed = (bits >> 63 << 61) | exponents << _MANTISSA_BITS | bits & _MANTISSA
@@ -132,11 +133,17 @@ class Constants:
             self._known.pop(self.values[place], None)
             self.values[place] = ""
 
-    def load(self, values: Sequence[Constant]) -> None:
+    @property
+    def free(self) -> list[int]:
+        """The places that hold nothing."""
+        return self._free
+
+    def load(self, values: Sequence[Constant], free: Iterable[int]) -> None:
         """Take over a table that was saved."""
         self.values = list(values)
-        self._known = {value: place for place, value in enumerate(self.values)}
-        self._free = []
+        self._free = list(free)
+        vacant = set(self._free)
+        self._known = {v: place for place, v in enumerate(values) if place not in vacant}
 
 
 def decode(code: int, values: Sequence[Constant]) -> Constant:

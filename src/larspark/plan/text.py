@@ -1,0 +1,115 @@
+"""The plan as text: stable, one operator a line, each with the line of the program it came from."""
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from larspark.base.atoms import Atom, atom_text, term_text
+from larspark.base.problems import Span
+from larspark.plan.operators import (
+    Derive,
+    Ever,
+    Filters,
+    Join,
+    Let,
+    Mode,
+    Operator,
+    Plan,
+    Reach,
+    Seen,
+    Where,
+    Within,
+    Without,
+)
+
+_WIDTH = 60
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan as an indented tree, from what is derived down to what is read."""
+    lines: list[str] = []
+    for number, group in enumerate(plan.groups):
+        names = ", ".join(map(str, group.predicates))
+        lines.append(f"{number + 1}. {names}{' (recursive)' if group.recursive else ''}")
+        for rule in group.rules:
+            lines.extend(_placed(text, span) for text, span in _derive(rule))
+    return "\n".join(lines)
+
+
+def seen_text(seen: Seen) -> str:
+    """A leaf in the words of the language, windows collapsed."""
+    windows = (*_tuple_windows(seen), *_filters(seen.only), *_time_window(seen.reach))
+    words = [f"[{window}]" for window in windows]
+    match seen.mode:
+        case Mode.NOW:
+            pass
+        case Mode.SOME | Mode.ALWAYS:
+            words.append(seen.mode)
+        case Mode.AT:
+            words.append(f"@{term_text(0 if seen.time is None else seen.time)}")
+        case _:
+            assert_never(seen.mode)
+    return " ".join([*words, atom_text(seen.atom)])
+
+
+def _placed(text: str, span: Span) -> str:
+    return f"{text:<{_WIDTH}}  line {span.line}"
+
+
+def _derive(rule: Derive) -> Iterator[tuple[str, Span]]:
+    time = "" if rule.time is None else f"@{term_text(rule.time)} "
+    yield f"   derive {time}{atom_text(rule.atom)}", rule.origin
+    yield from _operator(rule.source, 2)
+
+
+def _operator(operator: Operator, depth: int) -> Iterator[tuple[str, Span]]:
+    indent = " " + "  " * depth
+    match operator:
+        case Seen():
+            yield f"{indent}{seen_text(operator)}", operator.origin
+        case Ever():
+            yield f"{indent}ever", operator.origin
+        case Join(left, right, on) | Without(left, right, on):
+            name = "join" if isinstance(operator, Join) else "without"
+            shared = f" on {', '.join(v.name for v in on)}" if on else ""
+            yield f"{indent}{name}{shared}", operator.origin
+            yield from _operator(left, depth + 1)
+            yield from _operator(right, depth + 1)
+        case Where(source, comparison, negated):
+            words = f"{term_text(comparison.left)} {comparison.operator}"
+            words = f"{'not ' if negated else ''}{words} {term_text(comparison.right)}"
+            yield f"{indent}where {words}", operator.origin
+            yield from _operator(source, depth + 1)
+        case Let(source, variable, term):
+            yield f"{indent}let {variable.name} = {term_text(term)}", operator.origin
+            yield from _operator(source, depth + 1)
+        case Within(source, variable):
+            yield f"{indent}within the timeline: {variable.name}", operator.origin
+            yield from _operator(source, depth + 1)
+        case _:
+            assert_never(operator)
+
+
+def _time_window(reach: Reach) -> Iterator[str]:
+    if reach == Reach():
+        return
+    future = f",+{reach.future}" if reach.future else ""
+    every = f" every {reach.every}" if reach.every > 1 else ""
+    yield f"{'*' if reach.past is None else reach.past}{future}{every}"
+
+
+def _tuple_windows(seen: Seen) -> Iterator[str]:
+    if seen.tuples is None:
+        return
+    yield from _filters(seen.tuples.among)
+    future = f",+{seen.tuples.future}" if seen.tuples.future else ""
+    keys = "" if seen.tuples.by is None else _keys(seen.atom, seen.tuples.by)
+    yield f"#{seen.tuples.past}{future}{keys}"
+
+
+def _keys(atom: Atom, by: tuple[int, ...]) -> str:
+    return " by " + ", ".join(term_text(atom.args[position]) for position in by)
+
+
+def _filters(filters: Filters) -> Iterator[str]:
+    for patterns in filters:
+        yield f"only {', '.join(map(atom_text, patterns))}"

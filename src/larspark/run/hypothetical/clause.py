@@ -1,0 +1,253 @@
+"""A clause: one set of premises of the query, in the form the online step works with.
+
+Variables are numbered. An environment is a tuple of values, None where a variable is not bound
+yet. The time variables have lower and upper ends; a table of distances carries what becomes known
+about one of them over to the others.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from larspark.base.atoms import Signature
+from larspark.base.terms import Constant, Variable, Wildcard
+from larspark.run.hypothetical.dataset import Background, Row
+from larspark.run.hypothetical.goals import Goal
+from larspark.run.hypothetical.patterns import (
+    ORIGIN,
+    Condition,
+    Pattern,
+    Slot,
+    Time,
+    holds,
+    object_names,
+)
+from larspark.run.hypothetical.rules import Denial, Occurrence
+
+Values: TypeAlias = tuple[Constant | None, ...]
+# One end for each time variable; an upper end may be infinite.
+Ends: TypeAlias = tuple[float, ...]
+
+
+@dataclass(slots=True)
+class Premise:
+    """An atom that facts have to match, at one time point or at all time points of a span."""
+
+    number: int
+    signature: Signature
+    occurrence: Occurrence
+    # The time variable, and the distances from it to the first and last time point.
+    time: int
+    first: int
+    last: int
+    floor: int | None
+    constants: tuple[tuple[int, Constant], ...]
+    variables: tuple[tuple[int, int], ...]
+    times: tuple[tuple[int, int, int], ...]
+    repeats: tuple[tuple[int, int], ...]
+    # The positions that are the same for all facts of a span.
+    fixed: tuple[int, ...]
+    # Facts are tried in the order of ranks within a time point.
+    rank: int = 0
+    # Can a candidate start here, or must another premise have been there before?
+    starts: bool = True
+    filtered: bool = False
+
+    @property
+    def is_span(self) -> bool:
+        return not self.occurrence.is_point
+
+    def first_point(self, value: int) -> int:
+        """The first time point that counts, for a value of the time variable."""
+        point = value + self.first
+        return point if self.floor is None else max(point, self.floor)
+
+
+@dataclass(slots=True, eq=False)
+class Clause:
+    """The premises of one way to the answer."""
+
+    goal: Goal
+    names: tuple[str, ...]
+    times: tuple[str, ...]
+    # distance[i][j] is the largest value of time i - time j.
+    distance: tuple[tuple[float, ...], ...]
+    low: Ends
+    high: Ends
+    premises: tuple[Premise, ...]
+    full: int
+    # Answer variables by position, None for those that are not object variables.
+    key: tuple[int | None, ...]
+    # Up to here a span may have been cut at the start, and any premise may be the first.
+    floor: float
+    frontiers: dict[int, tuple[tuple[Premise, tuple[int, ...]], ...]] = field(default_factory=dict)
+
+    @property
+    def denials(self) -> tuple[Denial, ...]:
+        return self.goal.body.denials
+
+    @property
+    def rigid(self) -> tuple[Pattern, ...]:
+        return self.goal.body.rigid
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return self.goal.body.conditions
+
+    def ahead(self, left: Premise, right: Premise) -> float:
+        """How much later than the right premise the left one can begin."""
+        return self.distance[left.time][right.time] + left.first - right.first
+
+    def frontier(self, mask: int, values: Values) -> tuple[tuple[Premise, tuple[int, ...]], ...]:
+        """The premises that can be met next, each with those of its variables that are bound.
+
+        Which ones are bound depends on what has been met only, so it is worked out once.
+        """
+        known = self.frontiers.get(mask)
+        if known is None:
+            lacking = [premise for premise in self.premises if not mask >> premise.number & 1]
+            known = tuple(
+                (premise, tuple(v for _, v in premise.variables if values[v] is not None))
+                for premise in lacking
+                if not any(self.ahead(other, premise) < 0 for other in lacking)
+            )
+            self.frontiers[mask] = known
+        return known
+
+    def pinned(self, low: Ends, high: Ends, time: int, value: float) -> tuple[Ends, Ends] | None:
+        """The ends when one time variable has this value."""
+        if not low[time] <= value <= high[time]:
+            return None
+        if len(low) == 1:
+            return (value,), (value,)
+        return self.narrowed(low, high, time, value, value)
+
+    def narrowed(
+        self, low: Ends, high: Ends, time: int, least: float, most: float
+    ) -> tuple[Ends, Ends] | None:
+        """The ends when one time variable lies between two values; None when it cannot."""
+        distance = self.distance
+        lower = tuple(
+            max(end, least - away) for end, away in zip(low, distance[time], strict=True)
+        )
+        upper = tuple(
+            min(end, most + row[time]) for end, row in zip(high, distance, strict=True)
+        )
+        if any(one > two for one, two in zip(lower, upper, strict=True)):
+            return None
+        return lower, upper
+
+
+def compiled(goal: Goal) -> Clause:
+    """Number the variables of a goal in normal form and lay out its distances."""
+    times = sorted(set(goal.time_names()) or {ORIGIN})
+    names = tuple(dict.fromkeys((*object_names(goal.answer), *_shared_names(goal))))
+    bounds = goal.body.bounds
+
+    def distance(left: str, right: str) -> float:
+        bound = bounds.upper(left, right)
+        return inf if bound is None else bound
+
+    premises = tuple(
+        _premise(number, occurrence, names, times)
+        for number, occurrence in enumerate(goal.body.occurrences)
+    )
+    clause = Clause(
+        goal,
+        names,
+        tuple(times),
+        tuple(tuple(distance(left, right) for right in times) for left in times),
+        tuple(-distance(ORIGIN, name) for name in times),
+        tuple(distance(name, ORIGIN) for name in times),
+        premises,
+        (1 << len(premises)) - 1,
+        tuple(
+            names.index(slot.name) if isinstance(slot, Variable) else None for slot in goal.answer
+        ),
+        max((p.floor for p in premises if p.floor is not None), default=-inf),
+    )
+    _rank(clause)
+    return clause
+
+
+def _shared_names(goal: Goal) -> Iterator[str]:
+    body = goal.body
+    for occurrence in body.occurrences:
+        for name in occurrence.object_names():
+            if name not in occurrence.local:
+                yield name
+    for denial in body.denials:
+        yield from denial.occurrence.object_names()
+    for pattern in body.rigid + body.missing:
+        yield from object_names(pattern.args)
+    for condition in body.conditions:
+        yield from object_names((condition.left, condition.right))
+
+
+def _premise(
+    number: int, occurrence: Occurrence, names: tuple[str, ...], times: list[str]
+) -> Premise:
+    constants: list[tuple[int, Constant]] = []
+    variables: list[tuple[int, int]] = []
+    time_args: list[tuple[int, int, int]] = []
+    repeats: list[tuple[int, int]] = []
+    fixed: list[int] = []
+    seen: dict[str, int] = {}
+    for position, arg in enumerate(occurrence.pattern.args):
+        match arg:
+            case Wildcard():
+                pass
+            case Variable(name) if name in seen:
+                repeats.append((seen[name], position))
+            case Variable(name):
+                seen[name] = position
+                if name not in occurrence.local:
+                    variables.append((position, names.index(name)))
+                    fixed.append(position)
+            case Time(name, offset):
+                time_args.append((position, times.index(name), offset))
+                fixed.append(position)
+            case _:
+                constants.append((position, arg))
+    return Premise(
+        number,
+        occurrence.pattern.signature,
+        occurrence,
+        times.index(occurrence.variable),
+        occurrence.first,
+        occurrence.last,
+        occurrence.floor,
+        tuple(constants),
+        tuple(variables),
+        tuple(time_args),
+        tuple(repeats),
+        tuple(fixed),
+        filtered=bool(occurrence.rigid or occurrence.conditions),
+    )
+
+
+def _rank(clause: Clause) -> None:
+    """Order the premises so that one that is never later than another comes before it."""
+    left = list(clause.premises)
+    rank = 0
+    while left:
+        first = next(
+            premise
+            for premise in left
+            if not any(
+                clause.ahead(other, premise) <= 0 < clause.ahead(premise, other)
+                for other in left
+                if other is not premise
+            )
+        )
+        first.rank = rank
+        left.remove(first)
+        rank += 1
+    for premise in clause.premises:
+        premise.starts = all(
+            clause.ahead(other, premise) > (0 if other.rank < premise.rank else -1)
+            for other in clause.premises
+            if other is not premise
+        )

@@ -1,0 +1,231 @@
+"""Arithmetic and comparisons over columns of codes.
+
+Columns of integers and floats are calculated as a whole; the few rows that need more care (text,
+huge numbers) one by one. What has no value is told by a mask.
+"""
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larspark.base.terms import Constant, Term, Variable, Wildcard, constant
+from larspark.run.interval.constants import (
+    FLOAT,
+    INTEGER,
+    TABLE,
+    Constants,
+    decode_floats,
+    integers,
+    tags,
+)
+from larspark.run.interval.kernels.layout import Ints
+
+Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+# Sums and differences below this stay integers of 62 bits; so do products of smaller factors.
+_SAFE = 1 << 60
+_SAFE_FACTOR = 1 << 30
+_EXACT = 1 << 53
+
+
+class Values(NamedTuple):
+    """A column of codes; `valid` says which rows have a value, None that all have."""
+
+    codes: Ints
+    valid: Mask | None
+
+    def both(self, other: "Values") -> Mask | None:
+        if self.valid is None or other.valid is None:
+            return other.valid if self.valid is None else self.valid
+        return self.valid & other.valid
+
+
+def evaluate(
+    term: Term, columns: Mapping[Variable, Ints], count: int, constants: Constants
+) -> Values:
+    """The value of a term in every row."""
+    match term:
+        case Variable():
+            return Values(columns[term], None)
+        case int() | float() | str():
+            return Values(np.full(count, constants.code(term), np.int64), None)
+        case Wildcard():
+            return Values(np.zeros(count, np.int64), np.zeros(count, bool))
+        case _:
+            args = [evaluate(arg, columns, count, constants) for arg in term.args]
+            return _calculate(term.operation, args, constants)
+
+
+def holds(comparison: str, left: Values, right: Values, constants: Constants) -> Mask:
+    """Where a comparison is true; without a value it is not."""
+    if comparison in ("=", "!="):
+        result: Mask = _COMPARISONS[comparison](left.codes, right.codes)
+    else:
+        result = _in_order(comparison, left.codes, right.codes, constants)
+    valid = left.both(right)
+    return result if valid is None else result & valid
+
+
+def _in_order(comparison: str, left: Ints, right: Ints, constants: Constants) -> Mask:
+    compare = _COMPARISONS[comparison]
+    kinds = tags(left) | tags(right)
+    if not kinds.any():
+        # Codes of integers are ordered like the integers.
+        result: Mask = compare(left, right)
+        return result
+    exact = _is_exact(left) & _is_exact(right)
+    result = np.zeros(len(left), bool)
+    result[exact] = compare(_floats(left[exact]), _floats(right[exact]))
+    for row in np.flatnonzero(~exact).tolist():
+        pair = constants.decode(int(left[row])), constants.decode(int(right[row]))
+        result[row] = compare(*map(_order_key, pair))
+    return result
+
+
+def _order_key(value: Constant) -> tuple[bool, Constant]:
+    """Numbers by value, then text by code points."""
+    return isinstance(value, str), value
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _is_exact(codes: Ints) -> Mask:
+    """Is this a number that a float can hold?"""
+    kinds = tags(codes)
+    small = np.abs(integers(codes)) <= _EXACT
+    exact: Mask = (kinds == FLOAT) | ((kinds == INTEGER) & small)
+    return exact
+
+
+def _floats(codes: Ints) -> Floats:
+    return np.where(
+        tags(codes) == INTEGER, integers(codes).astype(np.float64), decode_floats(codes)
+    )
+
+
+def _calculate(operation: str, args: list[Values], constants: Constants) -> Values:
+    valid = args[0].valid
+    for arg in args[1:]:
+        valid = arg.valid if valid is None else valid if arg.valid is None else valid & arg.valid
+    codes = [arg.codes for arg in args]
+    if not np.bitwise_or.reduce([tags(column) for column in codes]).any():
+        result = _calculate_integers(operation, [integers(column) for column in codes])
+        if result is not None:
+            return Values(result << 2, valid)
+    return _calculate_rows(operation, codes, valid, constants)
+
+
+def _calculate_integers(operation: str, numbers: list[Ints]) -> Ints | None:
+    """The result over whole columns of integers, where it cannot leave them."""
+    largest = max(int(np.abs(column).max(initial=0)) for column in numbers)
+    match operation, numbers:
+        case "+", [x, y] if largest < _SAFE:
+            return x + y
+        case "-", [x, y] if largest < _SAFE:
+            return x - y
+        case "-", [x]:
+            return -x
+        case "*", [x, y] if largest < _SAFE_FACTOR:
+            return x * y
+        case "mod", [x, y] if y.all():
+            return x % y
+        case "abs", [x]:
+            return np.abs(x)
+        case "min", _:
+            return np.minimum.reduce(numbers)
+        case "max", _:
+            return np.maximum.reduce(numbers)
+        case _:
+            return None
+
+
+def _calculate_rows(
+    operation: str, codes: list[Ints], valid: Mask | None, constants: Constants
+) -> Values:
+    """The result where columns mix kinds of numbers: floats together, the rest one by one."""
+    count = len(codes[0])
+    result = np.zeros(count, np.int64)
+    mask = np.ones(count, bool) if valid is None else valid.copy()
+    floating = mask & np.logical_and.reduce([_is_exact(column) for column in codes])
+    floating &= np.logical_or.reduce([tags(column) == FLOAT for column in codes])
+    if operation in _FLOAT_OPERATIONS and floating.any():
+        numbers = [_floats(column[floating]) for column in codes]
+        with np.errstate(all="ignore"):
+            found: Floats = _FLOAT_OPERATIONS[operation](*numbers)
+        finite = np.isfinite(found)
+        rows = np.flatnonzero(floating)
+        mask[rows[~finite]] = False
+        result[rows[finite]] = constants.code_floats(found[finite])
+    else:
+        floating[:] = False
+    for row in np.flatnonzero(mask & ~floating).tolist():
+        value = calculate(operation, [constants.decode(int(column[row])) for column in codes])
+        if value is None:
+            mask[row] = False
+        else:
+            result[row] = constants.code(value)
+    return Values(result, None if mask.all() else mask)
+
+
+_FLOAT_OPERATIONS: dict[str, Callable[..., Floats]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y=None: -x if y is None else x - y,
+    "*": lambda x, y: x * y,
+    "/": lambda x, y: x / y,
+    "abs": np.abs,
+}
+
+
+def calculate(operation: str, values: list[Constant]) -> Constant | None:
+    """The result of one operation, or None when it has no value.
+
+    >>> calculate("/", [6, 2]), calculate("/", [7, 2]), calculate("/", [7, 0]), calculate("+", ["a", 1])
+    (3, 3.5, None, None)
+    """
+    numbers = [value for value in values if not isinstance(value, str)]
+    if len(numbers) != len(values):
+        return None
+    try:
+        return _apply(operation, numbers)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None
+
+
+def _apply(operation: str, numbers: list[int | float]) -> Constant | None:
+    result: int | float
+    match operation, numbers:
+        case "abs", [x]:
+            result = abs(x)
+        case "-", [x]:
+            result = -x
+        case "+", [x, y]:
+            result = x + y
+        case "-", [x, y]:
+            result = x - y
+        case "*", [x, y]:
+            result = x * y
+        case "/", [int(x), int(y)] if y and x % y == 0:
+            result = x // y
+        case "/", [x, y]:
+            result = x / y
+        case "mod", [int(x), int(y)]:
+            result = x % y
+        case "min", _:
+            result = min(numbers)
+        case "max", _:
+            result = max(numbers)
+        case _:
+            return None
+    return constant(result)

@@ -1,0 +1,121 @@
+"""Until when does an atom hold if nothing more arrives?
+
+The program is evaluated again at later time points over the same data. For most programs only a few
+time points can make a difference: those at which an element, or the place next to one, enters or
+leaves a window. The others are evaluated at one time point after the other.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from larspark.base.atoms import Element, Signature
+from larspark.language.tree import (
+    At,
+    AtomFormula,
+    Formula,
+    NamedWindow,
+    Reset,
+    Rule,
+    TimeWindow,
+    Windowed,
+)
+from larspark.meaning.answers import AnswerStream
+from larspark.meaning.checked import Checked
+from larspark.meaning.signatures import head_predicates
+from larspark.meaning.walk import formulas, is_ground, walk
+from larspark.show.instances import is_definite
+from larspark.show.knowledge import Knowledge
+from larspark.show.proof import Until
+
+# So many later time points are looked at; where the search ends before, it says so.
+EVALUATION_LIMIT = 200
+
+
+def find_until(known: Knowledge, goal: Element, at: int) -> Until | None:
+    """The last evaluation time from `at` on through which the goal holds; None: not determined.
+
+    An atom that holds at the evaluation time is followed as time moves on; one that was derived
+    for another time point stays there. With several answer streams nothing is promised.
+    """
+    checked = known.checked
+    if checked.several_models:
+        return None
+    oracle = known.oracle()
+    if checked.program.remembered:
+        for t in range(known.start, at):
+            oracle.step(known.elements, t)
+    jumps = _can_jump(checked)
+    end = known.settings.until
+    t = at
+    for _ in range(EVALUATION_LIMIT):
+        answers = oracle.answers(known.elements, t)
+        wanted = goal if goal.t != at else Element(t, goal.atom)
+        if not answers or wanted.atom not in answers[0].at(wanted.t):
+            return Until(t - 1)
+        oracle.follow(answers[0], t)
+        following = min(_turning_points(known, answers[0], t), default=None) if jumps else t + 1
+        if following is None or (end is not None and following > end):
+            return Until(end)
+        t = following
+    return Until(t - 1, certain=False)
+
+
+def _can_jump(checked: Checked) -> bool:
+    """Can the answers change only where an element enters or leaves a window?
+
+    Time variables must be bound by elements that stay where they are while time moves on.
+    """
+    if checked.nested_windows or checked.program.remembered:
+        return False
+    fixed = checked.inputs | (checked.derived - _moving(checked.rules))
+    return all(
+        is_definite(rule.head) and all(_is_steady(formula, fixed) for formula in rule.body)
+        for rule in checked.rules
+    )
+
+
+def _moving(rules: Iterable[Rule]) -> set[Signature]:
+    """The predicates that rules place at the evaluation time, whichever it is."""
+    return {
+        predicate
+        for rule in rules
+        if not isinstance(rule.head, At)
+        for predicate in head_predicates(rule.head)
+    }
+
+
+def _is_steady(formula: Formula, fixed: frozenset[Signature]) -> bool:
+    for part in walk(formula):
+        match part:
+            case Reset() | Windowed(NamedWindow()):
+                return False
+            case Windowed(TimeWindow(every=hop)) if hop != 1:
+                return False
+            case At(time, AtomFormula(atom)) if is_ground(time) or atom.signature in fixed:
+                pass
+            case At():
+                return False
+            case _:
+                pass
+    return True
+
+
+def _turning_points(known: Knowledge, answer: AnswerStream, t: int) -> Iterator[int]:
+    """The time points after t at which the answer may be another one."""
+    moving = _moving(known.checked.rules)
+    marks = {known.start, *(element.t for element in known.elements)}
+    marks.update(p for p, atoms in answer.derived.items() if {a.signature for a in atoms} - moving)
+    windows: set[tuple[int | None, int]] = {(0, 0)}
+    for part in (part for rule in known.checked.rules for f in formulas(rule) for part in walk(f)):
+        match part:
+            case Windowed(TimeWindow(past, future)):
+                windows.add((past, future))
+            case At(int() as pin):
+                marks.add(pin)
+            case _:
+                pass
+    for past, future in windows:
+        for place in {mark + next_to for mark in marks for next_to in (-1, 0, 1)}:
+            if place - future > t:
+                yield place - future
+            if past is not None and place + past + 1 > t:
+                yield place + past + 1
