@@ -1,13 +1,21 @@
 """Printing and reading are inverse."""
 
 from hypothesis import given, settings
-from tests.strategies import formulas, programs
+from tests.strategies import formulas, programs, terms
 
-from larspark.language import formula_text, parse_formula, parse_program, program_text
+from larspark.base.terms import Term
+from larspark.language import (
+    formula_text,
+    parse_atom,
+    parse_formula,
+    parse_program,
+    program_text,
+    term_text,
+)
 from larspark.language.tree import Formula, Program
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(program=programs())
 def test_a_printed_program_reads_back_as_the_same_program(program: Program) -> None:
     text = program_text(program)
@@ -17,9 +25,15 @@ def test_a_printed_program_reads_back_as_the_same_program(program: Program) -> N
     assert program_text(parsed.program) == text
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(formula=formulas(12))
 def test_a_printed_formula_reads_back_as_the_same_formula(formula: Formula) -> None:
     parsed = parse_formula(formula_text(formula))
     assert parsed.problems == ()
     assert parsed.formula == formula
+
+
+@settings(max_examples=500, deadline=None)
+@given(term=terms())
+def test_a_printed_term_reads_back_as_the_same_term(term: Term) -> None:
+    assert parse_atom(f"p({term_text(term)})").args == (term,)

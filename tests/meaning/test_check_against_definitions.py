@@ -15,7 +15,7 @@ from larspark.meaning.checked import Checked
 from larspark.meaning.oracle import models, output_stream
 
 LAST = 9
-EXAMPLES = settings(max_examples=600, deadline=None)
+EXAMPLES = settings(max_examples=120, deadline=None)
 
 
 def bracketed(text: str) -> list[str]:
@@ -78,7 +78,7 @@ def rules(draw: st.DrawFn, keyed: bool) -> str:
     body = [draw(binders(kind)), *draw(st.lists(formulas(kind), max_size=2))]
     pins = [""]
     if kind.timed:
-        pins += ["@T ", "@T+1 ", "@T-2 "]
+        pins += ["@T ", "@T+1 ", "@T+3 ", "@T-2 "]
         more = draw(
             st.sampled_from(["", "U = T + 1", "@U q(X)", "@U q(X), U <= T", "@U q(X), U >= T-1"])
         )
@@ -107,8 +107,14 @@ def programs(draw: st.DrawFn, keyed: bool = False) -> Checked:
     return checked
 
 
+class Moment(NamedTuple):
+    stream: list[Element]
+    t: int
+
+
 @st.composite
-def streams(draw: st.DrawFn) -> list[Element]:
+def moments(draw: st.DrawFn) -> Moment:
+    """A stream and a time point, often one at which something happens."""
     values = st.sampled_from(["x", "y"])
     atoms = st.one_of(
         st.builds(lambda name, x: Atom(name, (x,)), st.sampled_from(["p", "q"]), values),
@@ -116,13 +122,14 @@ def streams(draw: st.DrawFn) -> list[Element]:
         st.just(Atom("s", ())),
     )
     found = draw(st.lists(st.tuples(st.integers(0, LAST), atoms), min_size=4, max_size=14))
-    return sorted((Element(t, atom) for t, atom in dict.fromkeys(found)), key=lambda e: e.t)
+    stream = sorted((Element(t, atom) for t, atom in dict.fromkeys(found)), key=lambda e: e.t)
+    return Moment(stream, draw(st.sampled_from([e.t for e in stream]) | st.integers(3, LAST)))
 
 
 def output(
     checked: Checked, stream: Sequence[Element], at: int, start: int, hindsight: bool = False
 ) -> frozenset[Atom] | None:
-    until = LAST + 3 if checked.endless else None
+    until = LAST + 4 if checked.endless else None
     try:
         found = dict(
             output_stream(checked, stream, start=start, at=at, hindsight=hindsight, until=until)
@@ -134,10 +141,11 @@ def output(
 
 
 @EXAMPLES
-@given(programs(), streams(), st.integers(3, LAST), st.booleans())
+@given(programs(), moments(), st.booleans())
 def test_what_is_older_than_the_lookback_does_not_matter(
-    checked: Checked, stream: list[Element], t: int, hindsight: bool
+    checked: Checked, moment: Moment, hindsight: bool
 ) -> None:
+    stream, t = moment
     time, tuples = checked.lookback.time, checked.lookback.tuples
     assume(time is not None and tuples is not None)
     assert time is not None
@@ -150,10 +158,11 @@ def test_what_is_older_than_the_lookback_does_not_matter(
 
 
 @EXAMPLES
-@given(programs(), streams(), st.integers(0, LAST))
+@given(programs(), moments())
 def test_no_atom_lies_after_the_future_reach_and_one_answer_stream_is_one(
-    checked: Checked, stream: list[Element], t: int
+    checked: Checked, moment: Moment
 ) -> None:
+    stream, t = moment
     assume(not checked.endless)
     try:
         found = list(models(checked, stream, start=0, at=t))
@@ -165,10 +174,9 @@ def test_no_atom_lies_after_the_future_reach_and_one_answer_stream_is_one(
 
 
 @EXAMPLES
-@given(programs(keyed=True), streams(), st.integers(3, LAST))
-def test_a_partition_key_cuts_a_program_without_a_trace(
-    checked: Checked, stream: list[Element], t: int
-) -> None:
+@given(programs(keyed=True), moments())
+def test_a_partition_key_cuts_a_program_without_a_trace(checked: Checked, moment: Moment) -> None:
+    stream, t = moment
     key = checked.partition_key
     assume(key is not None and not checked.several_models)
     assert key is not None

@@ -171,7 +171,7 @@ def typed_column(values: pa.Array) -> Column:
 
     bad: Mask = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_uint64(kind):
-        fits = pc.less_equal(values, INTEGER_MAX).fill_null(False)
+        fits = pc.less_equal(values, pa.scalar(INTEGER_MAX, kind)).fill_null(False)
         bad = ~fits.to_numpy(zero_copy_only=False)
         values_in_range = pc.if_else(fits, values, pa.scalar(None, kind))
         return _of_one_kind(pc.cast(values_in_range, pa.int64()), bad, explain)

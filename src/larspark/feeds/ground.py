@@ -11,6 +11,8 @@ from larspark.feeds.refusal import Refused
 NAME = re.compile(r"[a-z][A-Za-z0-9_]*")
 # The group tells floats from integers.
 NUMBER = re.compile(r"-?[0-9]++((?:\.[0-9]+)?+(?:[eE][+-]?[0-9]+)?+)")
+# Measured values seldom come again; they are read at once and not remembered.
+_FRACTION = re.compile(r"-?[0-9]{1,99}\.[0-9]{1,99}")
 STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -42,7 +44,6 @@ class GroundAtoms(dict[str, Atom]):
                 atom = _careful(text)
             except Refused as refused:
                 raise refused.inside(text) from None
-        # Measured values, with a point in them, seldom come again.
         if "." not in text and len(text) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED:
                 self.clear()
@@ -65,12 +66,13 @@ class _PlainConstants(dict[str, Constant]):
     """Names and numbers by their text, as above."""
 
     def __missing__(self, text: str) -> Constant:
+        if _FRACTION.fullmatch(text):
+            measured = float(text)
+            return constant(measured) if measured.is_integer() else measured
         token = text.strip(" \t\r\n")
         value: Constant = token
-        if digits := NUMBER.fullmatch(token):
-            value = _number(digits)
-            if "." in text:
-                return value
+        if NUMBER.fullmatch(token):
+            value = number(token)
         elif not NAME.fullmatch(token):
             raise Refused("L312", "neither a name nor a number")
         if len(text) <= _REMEMBERED_LENGTH:
@@ -104,12 +106,7 @@ def number(text: str) -> Constant:
     match = NUMBER.fullmatch(text)
     if match is None:
         raise Refused("L312", f"`{shortened(text)}` is not a number")
-    return _number(match)
-
-
-def _number(match: re.Match[str]) -> Constant:
-    text, fraction = match[0], match[1]
-    if fraction:
+    if match[1]:
         value = float(text)
         if not isfinite(value):
             raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit float")

@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, BinaryIO, TypeAlias
 
@@ -13,7 +13,7 @@ import orjson
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import Problem
-from larspark.base.terms import Constant
+from larspark.base.terms import INTEGER_MAX, Constant
 from larspark.feeds.ground import GroundAtoms, predicate, shortened, value_constant
 from larspark.feeds.lines import line_blocks, text_of
 from larspark.feeds.refusal import Refused
@@ -31,20 +31,19 @@ _ROUNDED = float(2**63)
 
 def stream_blocks(file: BinaryIO, source: str, tick: int | None) -> Blocks:
     """The arrivals of each block of lines."""
-    return _blocks(file, source, lambda record: _time(record, tick))
+    return _blocks(file, source, tick, _Shapes(timed=True))
 
 
 def background_blocks(file: BinaryIO, source: str) -> Blocks:
     """The same for background data, which has no times: every `t` is 0."""
-    return _blocks(file, source, _no_time)
+    return _blocks(file, source, None, _Shapes(timed=False))
 
 
-def _blocks(file: BinaryIO, source: str, time_of: Callable[[_Record], int]) -> Blocks:
+def _blocks(file: BinaryIO, source: str, tick: int | None, shapes: "_Shapes") -> Blocks:
     atoms = GroundAtoms()
-    shapes = _Shapes()
     number = 1
     for lines in line_blocks(file):
-        yield _arrivals(lines, number, source, time_of, shapes, atoms)
+        yield _arrivals(lines, number, source, tick, shapes, atoms)
         number += len(lines)
 
 
@@ -52,7 +51,7 @@ def _arrivals(
     lines: Iterable[bytes | None],
     first: int,
     source: str,
-    time_of: Callable[[_Record], int],
+    tick: int | None,
     shapes: "_Shapes",
     atoms: GroundAtoms,
 ) -> Iterator[Arrival | Problem]:
@@ -68,28 +67,28 @@ def _arrivals(
             if type(record) is not dict:
                 raise Refused("L308", f"{_name(record)} is not an object", f"write {_EXAMPLE}")
             shape = shapes[tuple(record)]
-            yield time_of(record), _atoms(shape, record, line or b"", atoms), number
+            t = record.get("t")
+            if type(t) is not int or not 0 <= t <= INTEGER_MAX:
+                t = _time(record, tick)
+            yield t, _atoms(shape, record, line or b"", atoms), number
         except Refused as refused:
             yield refused.at(source, number, (line or b"").decode(errors="replace"))
 
 
 def _time(record: _Record, tick: int | None) -> int:
     if "t" not in record:
-        raise Refused("L309", "the key `t` is missing", f"write {_EXAMPLE}")
+        return 0
     try:
         return time_point(record["t"], tick)
     except Refused as refused:
         raise refused.inside("t") from None
 
 
-def _no_time(record: _Record) -> int:
-    if "t" in record:
-        raise Refused("L309", "background data has no time", "leave `t` out", quoted="t")
-    return 0
-
-
 class _Shapes(dict[tuple[str, ...], str]):
     """The key that tells how an object holds its atoms, by the keys of the object."""
+
+    def __init__(self, timed: bool) -> None:
+        self._timed = timed
 
     def __missing__(self, keys: tuple[str, ...]) -> str:
         for key in keys:
@@ -103,6 +102,12 @@ class _Shapes(dict[tuple[str, ...], str]):
             raise Refused("L309", f"`{first}` and `{second}` exclude each other", quoted=second)
         if "args" in keys and shapes != ["predicate"]:
             raise Refused("L309", "`args` needs a `predicate`", quoted="args")
+        if self._timed and "t" not in keys:
+            raise Refused("L309", "the key `t` is missing", f"write {_EXAMPLE}")
+        if not self._timed and "t" in keys:
+            raise Refused("L309", "background data has no time", "leave `t` out", quoted="t")
+        if not self._timed and not shapes:
+            raise Refused("L309", "there is no atom in this line")
         self[keys] = shapes[0] if shapes else ""
         return self[keys]
 

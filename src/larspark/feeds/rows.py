@@ -1,6 +1,6 @@
 """Arrivals one by one, brought into time order and into batches."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import repeat
 from typing import TypeAlias
@@ -61,6 +61,7 @@ class _Order:
     def take(self, arrivals: Iterator[Arrival | Problem]) -> tuple[Problem, int] | None:
         """Take arrivals in, up to the first that is refused: why, and how many facts are late."""
         lateness = self._lateness
+        times, ready = self._times, self._atoms
         for arrival in arrivals:
             if isinstance(arrival, Problem):
                 return arrival, 0
@@ -71,7 +72,10 @@ class _Order:
                 refused = Refused("L314", *late_by(t, self._newest, lateness))
                 return refused.at(self._source, line), len(atoms)
             if lateness == 0:
-                self._append(t, atoms)
+                for atom in atoms:
+                    times.append(t)
+                    ready.append(atom)
+                self._move(t)
             elif t in self._waiting:
                 self._waiting[t].extend(atoms)
             else:
@@ -85,16 +89,22 @@ class _Order:
         settled = self._newest if everything else self._newest - self._lateness
         while waiting_times and waiting_times[0] <= settled:
             t = heappop(waiting_times)
-            self._append(t, self._waiting.pop(t))
+            atoms = self._waiting.pop(t)
+            self._times.extend(repeat(t, len(atoms)))
+            self._atoms.extend(atoms)
+            self._move(t)
         if self._last_t is None:
             return
-        times, last_t, first_t = self._times, self._last_t, self._first_t
-        numbers = range(self._reading.facts, self._reading.facts + len(times))
-        rows = list(map(_new_row, repeat(Row), zip(times, self._atoms, numbers, strict=True)))
-        self._times, self._atoms, self._last_t, self._first_t = [], [], None, None
-        if first_t is not None and rows and first_t < rows[0].t:
-            # Time moved before the first element came, and the timeline begins there.
-            yield RowBatch([], first_t)
+        first_t, last_t = self._first_t, self._last_t
+        numbers = range(self._reading.facts, self._reading.facts + len(self._times))
+        triples = zip(self._times, self._atoms, numbers, strict=True)
+        rows = list(map(_new_row, repeat(Row), triples))
+        self._times, self._atoms, self._first_t, self._last_t = [], [], None, None
+        if self._reading.first_t is None:
+            self._reading.first_t = first_t
+            if rows and first_t != rows[0].t:
+                # Time moved before the first element came, and the timeline begins there.
+                yield RowBatch([], first_t)
         self._reading.facts += len(rows)
         self._reading.last_t = last_t
         size = self._batch_size
@@ -102,13 +112,10 @@ class _Order:
             yield RowBatch(rows[start : start + size])
         yield RowBatch(rows[(len(rows) - 1) // size * size :], last_t)
 
-    def _append(self, t: int, atoms: Sequence[Atom]) -> None:
-        for atom in atoms:
-            self._times.append(t)
-            self._atoms.append(atom)
+    def _move(self, t: int) -> None:
+        if self._first_t is None:
+            self._first_t = t
         self._last_t = t
-        if self._first_t is None and self._reading.first_t is None:
-            self._reading.first_t = self._first_t = t
 
 
 # Python's constructor of a named tuple, without the names: it takes a tuple of the values.

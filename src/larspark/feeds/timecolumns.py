@@ -12,6 +12,7 @@ from larspark.base.problems import Problem
 from larspark.base.terms import INTEGER_MAX
 from larspark.feeds.cells import (
     Mask,
+    cast_or_none,
     decoded,
     is_text_type,
     text_column,

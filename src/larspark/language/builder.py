@@ -107,7 +107,7 @@ class Builder(WindowSteps, DirectiveSteps):
     def at(self, children: Children) -> Piece:
         operator, time, body = children
         span = span_between(operator, body.last)
-        depth = max(time.depth, body.depth) + 1
+        depth = max(time.depth, body.depth)
         if isinstance(body, ShortPiece) and body.bare:
             # Ticker's `@T p [5]` is `p at T [5]`: the window is the outer one.
             at = At(as_time(time), body.atom, span)

@@ -38,7 +38,7 @@ def report_unexpected(statement: Statement, index: int, accepts: Accepts) -> Non
     token, before = tokens[index], tokens[:index]
     if not (
         _unknown_directive(token, before)
-        or _not_behind_atom(token, before, accepts)
+        or _not_behind_atom(token, accepts)
         or _import_of_ticker(token, before)
         or (token.type in ("IF", "HASH") and _unclosed_bracket(before))
     ):
@@ -135,8 +135,8 @@ def _unknown_directive(token: Token | None, before: Sequence[Token]) -> bool:
     return True
 
 
-def _not_behind_atom(token: Token, before: Sequence[Token], accepts: Accepts) -> bool:
-    if token.text not in ("not", "¬") or not before or not accepts("AT") or accepts("NOT"):
+def _not_behind_atom(token: Token, accepts: Accepts) -> bool:
+    if token.text not in ("not", "¬") or not accepts("IN") or accepts("NOT"):
         return False
     message = "`not` cannot stand between an atom and its window (Ticker silently drops it there)"
     hint = "write it before the atom: `not p(X) [10]`"

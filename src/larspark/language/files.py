@@ -40,7 +40,10 @@ def _read_text(path: Path) -> str:
     # A character takes at most four bytes, so a larger file is too large in any case.
     if path.stat().st_size > 4 * MAX_CHARACTERS:
         raise ValueError(f"it has more than {MAX_CHARACTERS} characters")
-    return path.read_bytes().decode("utf-8-sig")
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
 
 
 def _unreadable(path: Path, why: str) -> Parsed:

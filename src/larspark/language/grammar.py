@@ -1,6 +1,7 @@
 """The grammars, and the loop that runs tokens through them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -59,7 +60,9 @@ def read_statement(statement: Statement) -> tuple[Any | None, Statement | None]:
     if 0 < index < len(tokens) and tokens[index].leads_line and accepts(parser)("$END"):
         indented = tokens[index].column > tokens[0].column
         report_missing_dot(tokens[index - 1], tokens[index], indented)
-        return None, Statement(tokens[index:], statement.end)
+        with suppress(TooDeepError):
+            result = _end(parser)
+        return result, Statement(tokens[index:], statement.end)
     report_unexpected(statement, index, accepts(parser))
     return None, None
 
@@ -98,8 +101,7 @@ def run(
                 brackets -= 1
             parser.feed_token(token)  # type: ignore[arg-type]
             fed += 1
-        feed_end: Callable[[], Any] = parser.feed_eof
-        return feed_end(), None
+        return _end(parser), None
     except UnexpectedToken:
         if fed < len(statement.tokens) and statement.tokens[fed].text in words:
             # In another statement it may be a name again.
@@ -107,6 +109,11 @@ def run(
         return None, fed
     except TooDeepError:
         return None, None
+
+
+def _end(parser: InteractiveParser) -> Any:
+    feed_end: Callable[[], Any] = parser.feed_eof
+    return feed_end()
 
 
 def accepts(parser: InteractiveParser) -> Callable[[str], bool]:

@@ -43,8 +43,10 @@ def duration(size: Size) -> int | None:
         else:
             source.report("L116", f"`{unit.text}` is no unit of time", unit.span, f"one of {known}")
         return None
-    if len(number.text) > 18:
-        source.report("L114", f"`{brief(number.text)}` is too large a number", number.span)
+    # With so few digits, and no exponent, the product is exact.
+    if len(number.text) > 18 or "e" in number.text.lower():
+        message = f"`{brief(number.text)}` is too large or too fine a number"
+        source.report("L114", message, number.span, "write a few digits, without exponent")
         return None
     span = span_between(number, unit)
     exact = Decimal(number.text) * MICROSECONDS[unit.text]

@@ -21,7 +21,6 @@ from larspark.plan.operators import (
     Group,
     Join,
     Let,
-    Mode,
     Operator,
     Plan,
     Seen,
@@ -61,7 +60,7 @@ class _Draft:
     negative: list[Seen] = field(default_factory=list)
     # Conditions that wait for their variables, in the order of the text.
     comparisons: list[tuple[Comparison, bool]] = field(default_factory=list)
-    # Variables that stand for arithmetic which was lifted out.
+    # Variables that stand for terms which were lifted out.
     lifted: dict[Variable, Term] = field(default_factory=dict)
     # Variables that have to be time points, because they pin something to time.
     pins: dict[Variable, Span] = field(default_factory=dict)
@@ -78,6 +77,11 @@ class _Draft:
         seen = look(literal.formula)
         atom = Atom(seen.atom.predicate, tuple(map(self.lift, seen.atom.args)))
         time = self._pin(seen.time, seen.span)
+        if isinstance(time, Variable) and time in atom.args:
+            # A column holds one thing: the time point gets a variable of its own.
+            named = Variable(f"@{time.name}")
+            self.lifted[named] = time
+            time = named
         view = seen.view
         return Seen(atom, seen.mode, time, view.reach, view.tuples, view.only, seen.span)
 
@@ -200,7 +204,11 @@ class _Tree:
 
     def _keep_in_timeline(self) -> None:
         """Time variables range over the timeline; what is seen at them lies there anyway."""
-        certain = {seen.time for seen in self._draft.positive if seen.mode is Mode.AT}
+        certain = {
+            self._draft.lifted.get(seen.time, seen.time)
+            for seen in self._draft.positive
+            if isinstance(seen.time, Variable)
+        }
         for variable, span in self._draft.pins.items():
             self._require((variable,), span)
             if variable not in certain:

@@ -75,10 +75,10 @@ class Reasons:
 def find_reasons(
     support: Support,
     formula: Ground,
-    preferred: int = 0,
-    window_texts: Mapping[GroundWindow, str] | None = None,
+    preferred: int,
     *,
-    final: bool = False,
+    window_texts: Mapping[GroundWindow, str],
+    final: bool,
 ) -> Reasons:
     """Why a formula holds at the evaluation time.
 
@@ -86,7 +86,7 @@ def find_reasons(
     one, and a late one rather than an early one. `window_texts` says how windows are written.
     `final` says that no other elements will ever be usable: then the only one that does is needed.
     """
-    finder = _Finder(support, preferred, window_texts or {}, final)
+    finder = _Finder(support, preferred, window_texts, final)
     finder.explain(formula, support.whole, support.situation.at, needed=True, windows="")
     return finder.reasons
 
@@ -111,17 +111,17 @@ class _Finder:
         self._texts = window_texts
         self._final = final
 
-    def explain(self, formula: Ground, views: Views, t: int, needed: bool, windows: str) -> None:
+    def explain(
+        self, formula: Ground, views: Views, t: int, needed: bool, windows: str | None
+    ) -> None:
         """Note why the formula is true at t, or false if the views are negated.
 
-        `windows` are the windows above that were applied at this t.
+        `windows` are the windows applied so far at the evaluation time, None after leaving it.
         """
         true = not views.negated
         match formula:
-            case GroundAtom(atom) if true:
-                self._present(atom, views.active, t, needed)
             case GroundAtom(atom):
-                self._absent(atom, t, t)
+                self._atom(atom, views, t, needed)
             case GroundTruth():
                 return
             case GroundNot(body):
@@ -132,26 +132,30 @@ class _Finder:
                 self._branches(branches, t, every, needed, windows)
             case GroundImplies(left, right):
                 self._branches([(left, views.flip()), (right, views)], t, not true, needed, windows)
-            case GroundSome(GroundAtom(atom)) if true:
-                self._present(atom, views.active, None, needed)
             case GroundSome(GroundAtom(atom)):
-                self._absent(atom, views.active.start, views.active.end)
+                self._atom(atom, views, None, needed)
             case GroundSome(body):
                 self._points(body, views, every=not true, needed=needed)
             case GroundAlways(body):
                 self._points(body, views, every=true, needed=needed)
             case GroundAt(time, body):
                 if views.active.has_time(time):
-                    self.explain(body, views, time, needed, "")
+                    self.explain(body, views, time, needed, None)
             case GroundWindowed(window, body):
                 self._window(window, body, views, t, needed, windows)
             case GroundReset(body):
-                self.explain(body, self._support.reset(views), t, needed, "")
+                above = None if windows is None else ""
+                self.explain(body, self._support.reset(views), t, needed, above)
             case _:
                 assert_never(formula)
 
-    def _present(self, atom: Atom, stream: Stream, t: int | None, needed: bool) -> None:
-        """The atom is there at t, or at some time point."""
+    def _atom(self, atom: Atom, views: Views, t: int | None, needed: bool) -> None:
+        """The atom is there at t, or at some time point; or, if negated, it is not."""
+        stream = views.active
+        if views.negated:
+            span = (stream.start, stream.end) if t is None else (t, t)
+            self.reasons.missing.setdefault(atom, []).append(span)
+            return
         background = self._support.background(atom)
         if background is not None:
             self.reasons.background[background] = None
@@ -164,16 +168,13 @@ class _Finder:
         else:
             self.reasons.chosen |= best
 
-    def _absent(self, atom: Atom, start: int, end: int | None) -> None:
-        self.reasons.missing.setdefault(atom, []).append((start, end))
-
     def _branches(
         self,
         branches: list[tuple[Ground, Views]],
         t: int,
         every: bool,
         needed: bool,
-        windows: str,
+        windows: str | None,
     ) -> None:
         if not every:
             branches = [
@@ -193,14 +194,18 @@ class _Finder:
             needed = needed and self._only(fitting)
             points = fitting[-1:]
         for point in points:
-            self.explain(body, views, point, needed, "")
+            self.explain(body, views, point, needed, None)
 
     def _window(
-        self, window: GroundWindow, body: Ground, views: Views, t: int, needed: bool, windows: str
+        self,
+        window: GroundWindow,
+        body: Ground,
+        views: Views,
+        t: int,
+        needed: bool,
+        windows: str | None,
     ) -> None:
         inner = views.through(window, t)
-        text = f"{windows} {self._texts.get(window, '')}".strip()
-        below = self.reasons.used
         match window:
             case TupleWindow() | GroupWindow():
                 self.reasons.counted |= inner.usable.bits
@@ -208,19 +213,25 @@ class _Finder:
                 self.reasons.counted |= views.usable.bits
             case _:
                 pass
+        if windows is None:
+            self.explain(body, inner, t, needed, None)
+            return
+        text = f"{windows} {self._texts[window]}".strip()
+        before = self.reasons.used
         self.explain(body, inner, t, needed, text)
-        if not isinstance(body, GroundWindowed) and t == self._support.situation.at:
+        if not isinstance(body, GroundWindowed):
             span = WindowSpan(text, inner.active.start, inner.active.end)
             self.reasons.windows[span] = None
-        if isinstance(window, TupleWindow | GroupWindow) and not views.negated:
-            self._crowd(window, inner.active, t, self.reasons.used & ~below, text)
+        seeks = not views.negated and isinstance(body, GroundSome | GroundAt)
+        if seeks and isinstance(window, TupleWindow | GroupWindow):
+            self._crowd(window, inner.active, self.reasons.used & ~before, text)
 
     def _crowd(
-        self, window: TupleWindow | GroupWindow, inner: Stream, t: int, used: int, text: str
+        self, window: TupleWindow | GroupWindow, inner: Stream, used: int, text: str
     ) -> None:
         """How many more tuples push the first of the used elements out of a window?"""
         used &= inner.bits
-        if not used or window.future or t != self._support.situation.at:
+        if not used or window.future:
             return
         elements = inner.universe.elements
         oldest = next(numbers_of(used))

@@ -8,15 +8,16 @@ that could have come is over. So a time point costs what its facts touch, and wh
 Facts of a premise over a span form runs: one run is one match, however long it grows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from math import inf
 from typing import TypeAlias
 
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Signature
 from larspark.base.terms import Constant
 from larspark.run.hypothetical.clause import Clause, Ends, Premise, Values
 from larspark.run.hypothetical.dataset import Background, Row
+from larspark.run.hypothetical.patterns import Pattern
 from larspark.run.hypothetical.solving import Undecided, matched, solutions
 
 Key: TypeAlias = tuple[Constant | None, ...]
@@ -25,15 +26,31 @@ Key: TypeAlias = tuple[Constant | None, ...]
 class Run:
     """The same premise met at every time point from `start` to `last`."""
 
-    __slots__ = ("candidates", "key", "last", "rows", "start")
+    __slots__ = ("_row", "_rows", "candidates", "key", "last", "start")
 
     def __init__(self, key: Row, start: int) -> None:
         self.key = key
         self.start = start
         self.last = start
-        # Several facts may meet a premise at one time point, if it leaves something open.
-        self.rows: dict[int, list[Row]] = {}
         self.candidates: dict[Candidate, None] = {}
+        self._row: Row = ()
+        self._rows: dict[int, list[Row]] | None = None
+
+    def add(self, t: int, row: Row, premise: Premise) -> None:
+        """One more fact; where a premise leaves something open, several may come at a time."""
+        self.last = t
+        if not premise.leaves_open:
+            self._row = row
+            return
+        if self._rows is None:
+            self._rows = {}
+        self._rows.setdefault(t, []).append(row)
+        # Older facts can no longer be part of an answer: time points were added in order.
+        while next(iter(self._rows)) < t - premise.kept:
+            del self._rows[next(iter(self._rows))]
+
+    def rows(self, t: int) -> Sequence[Row]:
+        return (self._row,) if self._rows is None else self._rows[t]
 
 
 # What met a premise: a fact with its time point, or a run.
@@ -43,7 +60,19 @@ Part: TypeAlias = tuple[int, Row] | Run | None
 class Candidate:
     """A partial match of a clause."""
 
-    __slots__ = ("clause", "expiry", "high", "key", "low", "mask", "parts", "places", "undecided", "values")
+    __slots__ = (
+        "alive",
+        "clause",
+        "expiry",
+        "high",
+        "key",
+        "low",
+        "mask",
+        "parts",
+        "places",
+        "undecided",
+        "values",
+    )
 
     def __init__(
         self,
@@ -63,18 +92,30 @@ class Candidate:
         self.parts = parts
         self.undecided = undecided
         self.key: Key = tuple([None if v is None else values[v] for v in clause.key])
-        self.places: list[tuple[dict[Key, dict[Candidate, None]], Key]] = []
+        # Where it waits, so that it can be taken out again.
+        self.places: list[tuple[_Table, Key]] = []
         self.expiry: float = inf
+        self.alive = True
+
+    def runs(self) -> Iterator[tuple[Premise, Run]]:
+        for premise, part in zip(self.clause.premises, self.parts, strict=True):
+            if isinstance(part, Run):
+                yield premise, part
+
+    def last_chance(self) -> float:
+        """The time point after which the candidate cannot become an answer, or is forgotten."""
+        high = self.high
+        lacking = self.clause.lacking(self.mask)
+        if not lacking:
+            return min((high[time] + more for time, more in self.clause.kept), default=inf)
+        chances = [high[premise.time] + premise.first for premise in lacking]
+        for number, premise in enumerate(lacking):
+            if premise.floor is not None:
+                chances[number] = max(chances[number], premise.floor)
+        return min(chances)
 
 
-class _Waiting:
-    """Candidates that wait for one premise, by the values of some of its variables."""
-
-    __slots__ = ("positions", "table")
-
-    def __init__(self, positions: tuple[int, ...]) -> None:
-        self.positions = positions
-        self.table: dict[Key, dict[Candidate, None]] = {}
+_Table: TypeAlias = dict[Key, dict[Candidate, None]]
 
 
 class _Entry:
@@ -86,34 +127,283 @@ class _Entry:
         self.clause = clause
         self.premise = premise
         self.order = order
-        self.waiting: dict[tuple[int, ...], _Waiting] = {}
+        # By the bound variables: their positions in a fact, and the candidates by their values.
+        self.waiting: dict[tuple[int, ...], tuple[tuple[int, ...], _Table]] = {}
         self.runs: dict[Row, Run] = {}
+
+    def accepts(self, row: Row, background: Background) -> bool:
+        """Does a fact match what the premise itself says?"""
+        premise = self.premise
+        for position, constant in premise.constants:
+            if row[position] != constant:
+                return False
+        for one, other in premise.repeats:
+            if row[one] != row[other]:
+                return False
+        if not premise.filtered:
+            return True
+        occurrence = premise.occurrence
+        known = matched(occurrence.pattern, row, {})
+        if known is None:
+            return False
+        ways = solutions(occurrence.rigid, occurrence.conditions, known, background)
+        return any(not undecided for _, undecided in ways)
 
 
 class Candidates:
-    """All candidates of a query, advanced time point by time point.
+    """All candidates of a query, advanced time point by time point."""
 
-    `forget` says how long after the largest time of an answer a complete candidate is kept; with
-    None it is kept for ever.
-    """
-
-    def __init__(
-        self, clauses: Sequence[Clause], background: Background, forget: "Forget"
-    ) -> None:
+    def __init__(self, clauses: Sequence[Clause], background: Background) -> None:
         self._background = background
-        self._forget = forget
         self._entries: dict[Signature, list[_Entry]] = {}
-        self._by_premise: dict[tuple[int, int], _Entry] = {}
+        self._entry: dict[Clause, list[_Entry]] = {}
         for number, clause in enumerate(clauses):
+            self._entry[clause] = []
             for premise in clause.premises:
                 entry = _Entry(clause, premise, (premise.rank, number))
                 self._entries.setdefault(premise.signature, []).append(entry)
-                self._by_premise[id(clause), premise.number] = entry
-        for entries in self._entries.values():
-            entries.sort(key=lambda entry: entry.order)
+                self._entry[clause].append(entry)
+        # Candidates by the values they give to the variables of the query.
         self.groups: dict[Key, dict[Candidate, None]] = {}
+        # The groups in which something changed since this was emptied last.
         self.touched: set[Key] = set()
-        self.size = 0
         self._expiring: dict[int, list[Candidate]] = {}
         self._expiries: list[int] = []
         self._growing: list[tuple[_Entry, Run]] = []
+
+    def next_change(self, t: int) -> float:
+        """The first time point after t at which something ends without new facts."""
+        if self._growing:
+            return t + 1
+        return max(t + 1, self._expiries[0]) if self._expiries else inf
+
+    def step(self, t: int, facts: dict[Signature, list[Row]]) -> None:
+        """Take in all facts of a time point, and drop what they leave without a chance."""
+        arrivals: list[tuple[_Entry, list[Row]]] = []
+        grown: list[tuple[_Entry, Run]] = []
+        for signature, rows in facts.items():
+            for entry in self._entries.get(signature, ()):
+                if entry.premise.is_span:
+                    arrivals.append((entry, self._grow(entry, t, rows, grown)))
+                else:
+                    arrivals.append((entry, rows))
+        arrivals.sort(key=_order)
+        for entry, rows in arrivals:
+            if entry.premise.is_span:
+                for row in rows:
+                    self._arrive(entry, t, row, entry.runs[self._run_key(entry, row)])
+            else:
+                for row in rows:
+                    if entry.accepts(row, self._background):
+                        self._arrive(entry, t, row, (t, row))
+        self._break(t)
+        self._growing = grown
+        self._expire(t)
+
+    def _run_key(self, entry: _Entry, row: Row) -> Row:
+        return tuple([row[position] for position in entry.premise.fixed])
+
+    def _grow(
+        self, entry: _Entry, t: int, rows: list[Row], grown: list[tuple[_Entry, Run]]
+    ) -> list[Row]:
+        """Continue the runs of a premise; what starts a new one is returned."""
+        started = []
+        for row in rows:
+            if not entry.accepts(row, self._background):
+                continue
+            key = self._run_key(entry, row)
+            run = entry.runs.get(key)
+            if run is None or run.last < t - 1:
+                run = entry.runs[key] = Run(key, t)
+                started.append(row)
+                grown.append((entry, run))
+            elif run.last == t - 1:
+                grown.append((entry, run))
+            run.add(t, row, entry.premise)
+        return started
+
+    def _arrive(self, entry: _Entry, t: int, row: Row, part: tuple[int, Row] | Run) -> None:
+        for positions, table in entry.waiting.values():
+            waiting = table.get(tuple([row[position] for position in positions]))
+            if waiting:
+                for candidate in waiting:
+                    self._extend(entry, t, row, part, candidate)
+        if entry.premise.starts or t <= entry.clause.floor:
+            self._extend(entry, t, row, part, None)
+
+    def _extend(
+        self,
+        entry: _Entry,
+        t: int,
+        row: Row,
+        part: tuple[int, Row] | Run,
+        candidate: Candidate | None,
+    ) -> None:
+        """Add the candidate (or none yet) that is also met by this fact or run."""
+        clause, premise = entry.clause, entry.premise
+        if candidate is None:
+            mask = 1 << premise.number
+            low, high = clause.low, clause.high
+            values: list[Constant | None] = [None] * len(clause.names)
+            parts: tuple[Part, ...] = (None,) * len(clause.premises)
+            undecided: tuple[Undecided, ...] = clause.checks
+        else:
+            mask = candidate.mask | 1 << premise.number
+            low, high = candidate.low, candidate.high
+            values = list(candidate.values)
+            parts = candidate.parts
+            undecided = candidate.undecided
+        ends = self._ends(clause, premise, t, row, part, low, high)
+        if ends is not None and candidate is not None:
+            ends = _unbroken(candidate, t, ends)
+        if ends is None or not self._has_chance(clause, premise, mask, t, ends[1]):
+            return
+        for position, variable in premise.variables:
+            values[variable] = row[position]
+        number = premise.number
+        parts = (*parts[:number], part, *parts[number + 1 :])
+        if undecided or (candidate is None and clause.rigid):
+            rigid = clause.rigid if candidate is None else ()
+            for solved in self._solved(clause, mask, values, ends, rigid, undecided):
+                self._add(Candidate(clause, mask, *solved[:3], parts, solved[3]), t)
+        else:
+            self._add(Candidate(clause, mask, tuple(values), *ends, parts, undecided), t)
+
+    def _ends(
+        self,
+        clause: Clause,
+        premise: Premise,
+        t: int,
+        row: Row,
+        part: tuple[int, Row] | Run,
+        low: Ends,
+        high: Ends,
+    ) -> tuple[Ends, Ends] | None:
+        ends: tuple[Ends, Ends] | None
+        if not isinstance(part, Run):
+            ends = clause.pinned(low, high, premise.time, t - premise.first)
+        elif premise.floor is not None and t <= premise.floor:
+            ends = (low, high)
+        else:
+            ends = clause.narrowed(low, high, premise.time, t - premise.first, inf)
+        for position, time, offset in premise.times:
+            moment = row[position]
+            if ends is None or not isinstance(moment, int):
+                return None
+            ends = clause.pinned(*ends, time, moment - offset)
+        return ends
+
+    def _has_chance(self, clause: Clause, premise: Premise, mask: int, t: int, high: Ends) -> bool:
+        """Can all other premises still be met, at this time point or later?"""
+        for other in clause.lacking(mask):
+            latest = high[other.time] + other.first
+            if other.floor is not None and latest < other.floor:
+                latest = other.floor
+            if latest < t or (latest == t and other.rank < premise.rank):
+                return False
+        return True
+
+    def _solved(
+        self,
+        clause: Clause,
+        mask: int,
+        values: list[Constant | None],
+        ends: tuple[Ends, Ends],
+        rigid: tuple[Pattern, ...],
+        undecided: tuple[Undecided, ...],
+    ) -> Iterator[tuple[Values, Ends, Ends, tuple[Undecided, ...]]]:
+        known = {n: v for n, v in zip(clause.names, values, strict=True) if v is not None}
+        for name, low, high in zip(clause.times, *ends, strict=True):
+            if low == high:
+                known[name] = int(low)
+        for solved, left in solutions(rigid, undecided, known, self._background):
+            narrowed: tuple[Ends, Ends] | None = ends
+            for number, name in enumerate(clause.times):
+                moment = solved.get(name)
+                if narrowed is not None and isinstance(moment, int) and name not in known:
+                    narrowed = clause.pinned(*narrowed, number, moment)
+            if narrowed is not None:
+                found = tuple([solved.get(name) for name in clause.names])
+                yield found, *narrowed, left
+
+    def _add(self, candidate: Candidate, t: int) -> None:
+        clause = candidate.clause
+        for premise, bound in clause.frontier(candidate.mask, candidate.values):
+            entry = self._entry[clause][premise.number]
+            place = entry.waiting.get(bound)
+            if place is None:
+                at = {variable: position for position, variable in premise.variables}
+                place = entry.waiting[bound] = (tuple(at[variable] for variable in bound), {})
+            key = tuple([candidate.values[variable] for variable in bound])
+            table = place[1]
+            table.setdefault(key, {})[candidate] = None
+            candidate.places.append((table, key))
+        self.groups.setdefault(candidate.key, {})[candidate] = None
+        self.touched.add(candidate.key)
+        for _, run in candidate.runs():
+            run.candidates[candidate] = None
+        self._schedule(candidate, t)
+
+    def _schedule(self, candidate: Candidate, t: int) -> None:
+        candidate.expiry = max(t, candidate.last_chance())
+        if candidate.expiry < inf:
+            moment = int(candidate.expiry)
+            if moment not in self._expiring:
+                self._expiring[moment] = []
+                heappush(self._expiries, moment)
+            self._expiring[moment].append(candidate)
+
+    def _break(self, t: int) -> None:
+        """End the runs that did not go on: what they did not fill they will never fill."""
+        for entry, run in self._growing:
+            if run.last == t:
+                continue
+            if entry.runs.get(run.key) is run:
+                del entry.runs[run.key]
+            premise = entry.premise
+            for candidate in tuple(run.candidates):
+                ends = entry.clause.narrowed(
+                    candidate.low, candidate.high, premise.time, -inf, run.last - premise.last
+                )
+                if ends is None:
+                    self._drop(candidate)
+                else:
+                    candidate.low, candidate.high = ends
+                    self.touched.add(candidate.key)
+                    self._schedule(candidate, t)
+
+    def _expire(self, t: int) -> None:
+        while self._expiries and self._expiries[0] <= t:
+            for candidate in self._expiring.pop(heappop(self._expiries)):
+                if candidate.alive and candidate.expiry <= t:
+                    self._drop(candidate)
+
+    def _drop(self, candidate: Candidate) -> None:
+        candidate.alive = False
+        for table, key in candidate.places:
+            waiting = table[key]
+            del waiting[candidate]
+            if not waiting:
+                del table[key]
+        group = self.groups[candidate.key]
+        del group[candidate]
+        if not group:
+            del self.groups[candidate.key]
+        self.touched.add(candidate.key)
+        for _, run in candidate.runs():
+            run.candidates.pop(candidate, None)
+
+
+def _order(arrival: tuple[_Entry, list[Row]]) -> tuple[int, int]:
+    return arrival[0].order
+
+
+def _unbroken(candidate: Candidate, t: int, ends: tuple[Ends, Ends]) -> tuple[Ends, Ends] | None:
+    """The ends that runs allow which are known not to go on at t."""
+    narrowed: tuple[Ends, Ends] | None = ends
+    for premise, run in candidate.runs():
+        if narrowed is not None and run.last < t:
+            narrowed = candidate.clause.narrowed(
+                *narrowed, premise.time, -inf, run.last - premise.last
+            )
+    return narrowed

@@ -5,26 +5,25 @@ yet. The time variables have lower and upper ends; a table of distances carries 
 about one of them over to the others.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Constant, Variable, Wildcard
-from larspark.run.hypothetical.dataset import Background, Row
 from larspark.run.hypothetical.goals import Goal
+from larspark.run.hypothetical.literals import Denied
 from larspark.run.hypothetical.patterns import (
     ORIGIN,
-    Condition,
     Pattern,
     Slot,
     Time,
-    holds,
     object_names,
+    put_time,
 )
 from larspark.run.hypothetical.rules import Denial, Occurrence
+from larspark.run.hypothetical.solving import Undecided
 
 Values: TypeAlias = tuple[Constant | None, ...]
 # One end for each time variable; an upper end may be infinite.
@@ -54,6 +53,10 @@ class Premise:
     # Can a candidate start here, or must another premise have been there before?
     starts: bool = True
     filtered: bool = False
+    # Can several facts meet it at one time point?
+    leaves_open: bool = False
+    # How long a fact of a run is needed.
+    kept: float = inf
 
     @property
     def is_span(self) -> bool:
@@ -63,6 +66,10 @@ class Premise:
         """The first time point that counts, for a value of the time variable."""
         point = value + self.first
         return point if self.floor is None else max(point, self.floor)
+
+
+# Premises that can be met next, each with those of its variables that are bound.
+Frontier: TypeAlias = tuple[tuple[Premise, tuple[int, ...]], ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +89,10 @@ class Clause:
     key: tuple[int | None, ...]
     # Up to here a span may have been cut at the start, and any premise may be the first.
     floor: float
-    frontiers: dict[int, tuple[tuple[Premise, tuple[int, ...]], ...]] = field(default_factory=dict)
+    # A complete match is kept until the value of one of these times is this much past.
+    kept: tuple[tuple[int, float], ...] = ()
+    _lacking: dict[int, tuple[Premise, ...]] = field(default_factory=dict)
+    _frontiers: dict[int, Frontier] = field(default_factory=dict)
 
     @property
     def denials(self) -> tuple[Denial, ...]:
@@ -93,27 +103,36 @@ class Clause:
         return self.goal.body.rigid
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
-        return self.goal.body.conditions
+    def checks(self) -> tuple[Undecided, ...]:
+        """What is to be decided as soon as its variables are known."""
+        return self.goal.body.conditions + self.goal.body.missing
 
     def ahead(self, left: Premise, right: Premise) -> float:
         """How much later than the right premise the left one can begin."""
         return self.distance[left.time][right.time] + left.first - right.first
 
-    def frontier(self, mask: int, values: Values) -> tuple[tuple[Premise, tuple[int, ...]], ...]:
-        """The premises that can be met next, each with those of its variables that are bound.
-
-        Which ones are bound depends on what has been met only, so it is worked out once.
-        """
-        known = self.frontiers.get(mask)
+    def lacking(self, mask: int) -> tuple[Premise, ...]:
+        """The premises that are not met yet."""
+        known = self._lacking.get(mask)
         if known is None:
-            lacking = [premise for premise in self.premises if not mask >> premise.number & 1]
+            known = tuple(p for p in self.premises if not mask >> p.number & 1)
+            self._lacking[mask] = known
+        return known
+
+    def frontier(self, mask: int, values: Values) -> Frontier:
+        """The premises that can be met next.
+
+        Which variables are bound depends only on what has been met, so it is worked out once.
+        """
+        known = self._frontiers.get(mask)
+        if known is None:
+            lacking = self.lacking(mask)
             known = tuple(
                 (premise, tuple(v for _, v in premise.variables if values[v] is not None))
                 for premise in lacking
                 if not any(self.ahead(other, premise) < 0 for other in lacking)
             )
-            self.frontiers[mask] = known
+            self._frontiers[mask] = known
         return known
 
     def pinned(self, low: Ends, high: Ends, time: int, value: float) -> tuple[Ends, Ends] | None:
@@ -129,15 +148,43 @@ class Clause:
     ) -> tuple[Ends, Ends] | None:
         """The ends when one time variable lies between two values; None when it cannot."""
         distance = self.distance
-        lower = tuple(
-            max(end, least - away) for end, away in zip(low, distance[time], strict=True)
-        )
-        upper = tuple(
-            min(end, most + row[time]) for end, row in zip(high, distance, strict=True)
-        )
+        lower = tuple(max(end, least - away) for end, away in zip(low, distance[time], strict=True))
+        upper = tuple(min(end, most + row[time]) for end, row in zip(high, distance, strict=True))
         if any(one > two for one, two in zip(lower, upper, strict=True)):
             return None
         return lower, upper
+
+    def moments(self, low: Ends, high: Ends) -> Iterator[tuple[int | None, ...]]:
+        """All values of the time variables; None for those that have no upper end."""
+        for number, (least, most) in enumerate(zip(low, high, strict=True)):
+            if least < most < inf:
+                for value in range(int(least), int(most) + 1):
+                    ends = self.narrowed(low, high, number, value, value)
+                    if ends is not None:
+                        yield from self.moments(*ends)
+                return
+        yield tuple(None if most == inf else int(most) for most in high)
+
+    def timed(
+        self, bindings: Mapping[str, Slot], moments: tuple[int | None, ...]
+    ) -> dict[str, Slot]:
+        """The bindings with the time variables; those without a value stay variables."""
+        return dict(bindings) | {
+            name: Time(name) if moment is None else Time(ORIGIN, moment)
+            for name, moment in zip(self.times, moments, strict=True)
+        }
+
+    def denied(self, bindings: Mapping[str, Slot]) -> Iterator[Denied]:
+        """The atoms that must not hold."""
+        for denial in self.denials:
+            where = denial.occurrence.put(bindings)
+            seen_from = put_time(denial.now, bindings)
+            now = seen_from.offset if denial.now.variable != ORIGIN else None
+            for offset in range(where.first, where.last + 1):
+                if where.variable != ORIGIN:
+                    yield Denied(where.pattern, Time(where.variable, offset), now)
+                elif where.floor is None or offset >= where.floor:
+                    yield Denied(where.pattern, offset, now)
 
 
 def compiled(goal: Goal) -> Clause:
@@ -225,6 +272,7 @@ def _premise(
         tuple(repeats),
         tuple(fixed),
         filtered=bool(occurrence.rigid or occurrence.conditions),
+        leaves_open=bool(occurrence.local) or Wildcard() in occurrence.pattern.args,
     )
 
 

@@ -7,7 +7,6 @@ from larspark.base.terms import Variable
 from larspark.run.hypothetical.patterns import (
     ORIGIN,
     Bindings,
-    Calculation,
     Condition,
     Slot,
     Time,

@@ -95,3 +95,18 @@ def group_rebuild(groups: Ints, heads: Ints, counters: Ints, width: int) -> None
         bucket = state & (heads.shape[0] - 1)
         groups[group, GROUP_NEXT] = heads[bucket]
         heads[bucket] = group
+
+
+@kernel
+def group_members(groups: Ints, members: Ints, counters: Ints) -> Ints:
+    """All members, group by group, as they stand in their array."""
+    used = counters[MEMBERS_USED] - counters[MEMBERS_IDLE]
+    out = np.empty((used, members.shape[1]), np.int64)
+    count = 0
+    for group in range(counters[GROUPS_USED]):
+        member = groups[group, OLDEST]
+        for _ in range(groups[group, SIZE]):
+            out[count] = members[member]
+            count += 1
+            member = members[member, MEMBER_NEXT]
+    return out

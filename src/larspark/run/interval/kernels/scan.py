@@ -7,9 +7,9 @@ from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints
 
 # The column of the time point in the rows of pinned atoms.
 TIME = 2
-# How the evaluation times follow from the time point: it must be now, it must lie in the window,
-# or there is none and the interval is all there is to say.
-NOW, WINDOW, KEEP = 0, 1, 2
+# How the evaluation times follow from the time point: it must be now, or lie in the window. Rows
+# without a time point keep their interval; or it is a run of time points, each known from then on.
+NOW, WINDOW, KEEP, RUN = 0, 1, 2, 3
 # Stands for the time point among the columns to pick.
 PICK_TIME = -2
 
@@ -46,13 +46,17 @@ def scan(
             continue
         start, end = batch[source, FROM], batch[source, TO]
         if mode != KEEP:
-            time = batch[source, TIME]
+            first, last = start, end
+            if mode != RUN:
+                first = last = batch[source, TIME]
             if future != NONE:
-                start = max(start, -((future - time) // every) * every)
+                start = max(start, -((future - first) // every) * every)
+            if mode == RUN:
+                end = FOREVER
             if past != NONE:
-                end = min(end, (time + past) // every * every + every - 1)
+                end = min(end, (last + past) // every * every + every - 1)
             if mode == NOW:
-                start, end = max(start, time), min(end, time)
+                start, end = max(start, first), min(end, last)
         if start > end:
             continue
         out[count, FROM] = start

@@ -1,0 +1,311 @@
+"""The nodes of the network through which changes flow.
+
+A change is a sign and a batch of rows: with `+1` the rows hold from now on, with `-1` they do not
+hold after all. Rows promise what holds in the future if nothing more arrives; only what lies
+before the clock's `floor` is final. So a negation, or a tuple window, is never late: it takes back
+what it had promised.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from larspark.run.interval.clock import Clock
+from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
+from larspark.run.interval.kernels.scan import TIME, scan
+from larspark.run.interval.profiles import Profile
+from larspark.run.interval.store import Store
+
+State = dict[str, Ints]
+
+
+class Node(Protocol):
+    """Takes changes in, and passes on what follows from them."""
+
+    def receive(self, sign: int, batch: Ints) -> None: ...
+
+
+class Keeper(Protocol):
+    """A node with a state."""
+
+    def settle(self) -> None:
+        """Forget what only matters to the time before the clock's floor."""
+
+    def clear(self) -> None:
+        """Forget everything."""
+
+    def state(self) -> State: ...
+
+    def load(self, state: Mapping[str, Ints]) -> None: ...
+
+    def size(self) -> tuple[int, int]:
+        """How many rows are kept, in how many bytes."""
+
+
+@dataclass(slots=True)
+class Fan:
+    """Passes changes on as they are."""
+
+    consumers: list[Node] = field(default_factory=list)
+
+    def receive(self, sign: int, batch: Ints) -> None:
+        for consumer in self.consumers:
+            consumer.receive(sign, batch)
+
+
+class Distinct:
+    """Makes a set of what may be a bag: passes on when a row begins or ceases to hold at all.
+
+    Without retractions adding an interval twice does no harm, and a cover is enough. With them the
+    derivations of a row are counted, unless it is known that there is never more than one.
+    """
+
+    __slots__ = ("_clock", "_profile", "_settled", "consumers", "store")
+
+    def __init__(self, width: int, clock: Clock, *, counted: bool) -> None:
+        self._clock = clock
+        self.store = Store(width, clock.floor - 1)
+        self._profile = Profile(width, clock.floor - 1) if counted else None
+        self._settled = clock.floor
+        self.consumers: list[Node] = []
+
+    def receive(self, sign: int, batch: Ints) -> None:
+        floor = self._clock.floor
+        if self._settled != floor:
+            self.settle()
+        if self._profile is not None:
+            batch = self._profile.change(batch, sign, floor)
+            if not len(batch):
+                return
+        changed = self.store.add(batch, floor) if sign > 0 else self.store.remove(batch, floor)
+        if len(changed):
+            for consumer in self.consumers:
+                consumer.receive(sign, changed)
+
+    def settle(self) -> None:
+        self._settled = self._clock.floor
+        self.store.settle(self._settled - 1)
+        if self._profile is not None:
+            self._profile.settle(self._settled - 1)
+
+    def clear(self) -> None:
+        self._settled = self._clock.floor
+        self.store.clear(self._settled - 1)
+        if self._profile is not None:
+            self._profile.clear(self._settled - 1)
+
+    def state(self) -> State:
+        state = self.store.state()
+        if self._profile is not None:
+            counted = self._profile.state()
+            state |= {f"profile.{name}": array for name, array in counted.items()}
+        return state
+
+    def load(self, state: Mapping[str, Ints]) -> None:
+        self._settled = self._clock.floor
+        self.store.load(state)
+        if self._profile is not None:
+            prefix = "profile."
+            inner = {k[len(prefix) :]: v for k, v in state.items() if k.startswith(prefix)}
+            self._profile.load(inner)
+
+    def size(self) -> tuple[int, int]:
+        rows, size = len(self.store), self.store.bytes
+        if self._profile is not None:
+            return rows + len(self._profile), size + self._profile.bytes
+        return rows, size
+
+    def covering(self, first: int, last: int) -> Ints:
+        """The rows that hold within [first, last], cut to it."""
+        return cut(self.store.rows(), first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanNode:
+    """Reads a body formula off the rows of its predicate, and passes the bindings on."""
+
+    constants: Ints
+    equal: Ints
+    mode: int
+    past: int
+    future: int
+    every: int
+    pick: Ints
+    filters: tuple["Patterns", ...]
+    target: Node
+
+    def receive(self, sign: int, batch: Ints) -> None:
+        for patterns in self.filters:
+            batch = patterns.select(batch)
+        rows = scan(
+            batch,
+            self.constants,
+            self.equal,
+            self.mode,
+            self.past,
+            self.future,
+            self.every,
+            self.pick,
+        )
+        if len(rows):
+            self.target.receive(sign, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """A filter: the rows that match one of some patterns, each a list of (column, code)."""
+
+    alternatives: tuple[tuple[tuple[int, int], ...], ...]
+
+    def select(self, batch: Ints) -> Ints:
+        """The rows that match."""
+        return batch[self.matching(batch)]
+
+    def matching(self, batch: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which rows match."""
+        found = np.zeros(len(batch), bool)
+        for pattern in self.alternatives:
+            here = np.ones(len(batch), bool)
+            for column, code in pattern:
+                here &= batch[:, column] == code
+            found |= here
+        return found
+
+
+class Runs:
+    """`[n] always` over input: a run [s, e] of time points gives [s + n, e].
+
+    From the start of the timeline on the window has only the time points of the run, so a run that
+    begins there counts from its first time point.
+    """
+
+    __slots__ = ("_clock", "_past", "_settled", "_store", "target")
+
+    def __init__(self, width: int, clock: Clock, past: int | None, target: Node) -> None:
+        self._clock = clock
+        self._past = past
+        self._store = Store(width, clock.floor - 1)
+        self._settled = clock.floor
+        self.target = target
+
+    def receive(self, sign: int, batch: Ints) -> None:
+        if self._settled != self._clock.floor:
+            self.settle()
+        rows, since = self._store.add_since(batch, -FOREVER)
+        if not len(rows):
+            return
+        past = FOREVER if self._past is None else self._past
+        full = np.where(since <= self._clock.start, rows[:, FROM], since + past)
+        rows[:, FROM] = np.maximum(rows[:, FROM], full)
+        rows = rows[rows[:, FROM] <= rows[:, TO]]
+        if len(rows):
+            self.target.receive(sign, rows)
+
+    def settle(self) -> None:
+        self._settled = self._clock.floor
+        self._store.settle(self._settled - 1)
+
+    def clear(self) -> None:
+        self._settled = self._clock.floor
+        self._store.clear(self._settled - 1)
+
+    def state(self) -> State:
+        return self._store.state()
+
+    def load(self, state: Mapping[str, Ints]) -> None:
+        self._settled = self._clock.floor
+        self._store.load(state)
+
+    def size(self) -> tuple[int, int]:
+        return len(self._store), self._store.bytes
+
+
+class Sweep:
+    """`always` in general: a row holds where as many time points see it as its window has.
+
+    Takes rows whose last column is the time point, each at most once, and drops that column.
+    """
+
+    __slots__ = ("_clock", "_columns", "_profile", "_settled", "target")
+
+    def __init__(self, profile: Profile, clock: Clock, target: Node) -> None:
+        self._clock = clock
+        self._profile = profile
+        self._columns = np.arange(TO + 1 + profile.width)
+        self._settled = clock.floor
+        self.target = target
+
+    def receive(self, sign: int, batch: Ints) -> None:
+        if self._settled != self._clock.floor:
+            self.settle()
+        rows = np.take(batch, self._columns, axis=1)
+        changed = self._profile.change(rows, sign, self._clock.floor)
+        if len(changed):
+            self.target.receive(sign, changed)
+
+    def settle(self) -> None:
+        self._settled = self._clock.floor
+        self._profile.settle(self._settled - 1)
+
+    def clear(self) -> None:
+        self._settled = self._clock.floor
+        self._profile.clear(self._settled - 1)
+
+    def state(self) -> State:
+        return self._profile.state()
+
+    def load(self, state: Mapping[str, Ints]) -> None:
+        self._settled = self._clock.floor
+        self._profile.load(state)
+
+    def size(self) -> tuple[int, int]:
+        return len(self._profile), self._profile.bytes
+
+
+class Spread:
+    """Turns atoms that hold at the evaluation time into atoms at a time point.
+
+    An atom that holds at every t of [f, h] holds at T = t, seen from t alone: one row for each time
+    point, so they are made only as far as the clock has come.
+    """
+
+    __slots__ = ("_clock", "_remembered", "consumers", "source")
+
+    def __init__(self, clock: Clock, source: Distinct, *, remembered: bool = False) -> None:
+        self._clock = clock
+        self.source = source
+        # What is remembered is seen from every later time point as well.
+        self._remembered = remembered
+        self.consumers: list[Node] = []
+
+    def tick(self) -> None:
+        """Time has come further: what was promised for the new time points counts now."""
+        self.receive(1, self.source.store.rows())
+
+    def receive(self, sign: int, batch: Ints) -> None:
+        rows = self._spread(cut(batch, self._clock.floor, self._clock.last))
+        if len(rows):
+            for consumer in self.consumers:
+                consumer.receive(sign, rows)
+
+    def _spread(self, batch: Ints) -> Ints:
+        lengths = batch[:, TO] - batch[:, FROM] + 1
+        repeated = np.repeat(batch, lengths, axis=0)
+        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        times = repeated[:, FROM] + np.arange(len(repeated)) - starts
+        rows = np.empty((len(repeated), batch.shape[1] + 1), np.int64)
+        rows[:, FROM] = times
+        rows[:, TO] = FOREVER if self._remembered else times
+        rows[:, TIME] = times
+        rows[:, TIME + 1 :] = repeated[:, TO + 1 :]
+        return rows
+
+
+def cut(batch: Ints, first: int, last: int) -> Ints:
+    """The rows as far as they hold within [first, last]."""
+    inside = batch[(batch[:, FROM] <= last) & (batch[:, TO] >= first)]
+    inside[:, FROM] = np.maximum(inside[:, FROM], first)
+    inside[:, TO] = np.minimum(inside[:, TO], last)
+    return inside

@@ -1,0 +1,146 @@
+"""What happens to the rows of a rule, one step after the other.
+
+Rows are bindings: `FROM`, `TO`, then one column for each variable that is bound so far.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from larspark.base.terms import Constant, Term, Variable
+from larspark.run.interval.arithmetic import Mask, evaluate, holds
+from larspark.run.interval.clock import Clock
+from larspark.run.interval.constants import INTEGER, Constants, integers, tags
+from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.store import Index
+
+Columns = Mapping[Variable, int]
+
+
+class Step(Protocol):
+    """Rows in, rows out."""
+
+    def __call__(self, rows: Ints) -> Ints: ...
+
+
+@dataclass(frozen=True, slots=True)
+class JoinStep:
+    """Rows with what a store holds for them, while it does."""
+
+    index: Index
+    keys: Ints
+    taken: Ints
+
+    def __call__(self, rows: Ints) -> Ints:
+        return self.index.join(rows, self.keys, self.taken)
+
+
+@dataclass(frozen=True, slots=True)
+class SubtractStep:
+    """Rows while a store holds nothing for them."""
+
+    index: Index
+    keys: Ints
+
+    def __call__(self, rows: Ints) -> Ints:
+        return self.index.subtract(rows, self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class WhereStep:
+    """Rows for which a comparison is true, or has a value and is false."""
+
+    comparison: str
+    left: Term
+    right: Term
+    negated: bool
+    columns: Columns
+    constants: Constants
+
+    def __call__(self, rows: Ints) -> Ints:
+        columns = {variable: rows[:, place] for variable, place in self.columns.items()}
+        left = evaluate(self.left, columns, len(rows), self.constants)
+        right = evaluate(self.right, columns, len(rows), self.constants)
+        true = holds(self.comparison, left, right, self.constants)
+        if self.negated:
+            valid = left.both(right)
+            true = ~true if valid is None else ~true & valid
+        return _selected(rows, true)
+
+
+@dataclass(frozen=True, slots=True)
+class LetStep:
+    """Rows with the value of a term as one more column."""
+
+    term: Term
+    columns: Columns
+    constants: Constants
+
+    def __call__(self, rows: Ints) -> Ints:
+        columns = {variable: rows[:, place] for variable, place in self.columns.items()}
+        values = evaluate(self.term, columns, len(rows), self.constants)
+        wider = np.empty((len(rows), rows.shape[1] + 1), np.int64)
+        wider[:, :-1] = rows
+        wider[:, -1] = values.codes
+        return wider if values.valid is None else _selected(wider, values.valid)
+
+
+@dataclass(frozen=True, slots=True)
+class WithinStep:
+    """Rows while the value of a column is a time point of the timeline."""
+
+    column: int
+    clock: Clock
+
+    def __call__(self, rows: Ints) -> Ints:
+        codes = rows[:, self.column]
+        return _in_timeline(rows, codes, integers(codes), self.clock)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadStep:
+    """Rows of the head: its time point, if it has one of its own, and its arguments."""
+
+    args: tuple[Variable | Constant, ...]
+    time: Variable | int | None
+    columns: Columns
+    clock: Clock
+    constants: Constants
+
+    def __call__(self, rows: Ints) -> Ints:
+        first = TO + 1 if self.time is None else TO + 2
+        if isinstance(self.time, Variable):
+            codes = rows[:, self.columns[self.time]]
+            rows = _in_timeline(rows, codes, integers(codes), self.clock)
+        elif self.time is not None:
+            codes = np.full(len(rows), self.time << 2, np.int64)
+            rows = _in_timeline(rows, codes, integers(codes), self.clock)
+        head = np.empty((len(rows), first + len(self.args)), np.int64)
+        head[:, : TO + 1] = rows[:, : TO + 1]
+        if isinstance(self.time, Variable):
+            head[:, TO + 1] = integers(rows[:, self.columns[self.time]])
+        elif self.time is not None:
+            head[:, TO + 1] = self.time
+        for place, arg in enumerate(self.args):
+            if isinstance(arg, Variable):
+                head[:, first + place] = rows[:, self.columns[arg]]
+            else:
+                head[:, first + place] = self.constants.code(arg)
+        return head
+
+
+def _selected(rows: Ints, mask: Mask) -> Ints:
+    return rows if mask.all() else rows[mask]
+
+
+def _in_timeline(rows: Ints, codes: Ints, times: Ints, clock: Clock) -> Ints:
+    """Rows whose time point is one, and from when on it is in the timeline."""
+    inside: Mask = (tags(codes) == INTEGER) & (times >= clock.start)
+    if clock.end is not None:
+        return _selected(rows, inside & (times <= clock.end))
+    inside &= times <= rows[:, TO]
+    rows, times = rows[inside], times[inside]
+    rows[:, FROM] = np.maximum(rows[:, FROM], times)
+    return rows

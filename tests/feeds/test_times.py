@@ -1,0 +1,149 @@
+"""Time points and timestamps, one by one and as columns."""
+
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from larspark.feeds.refusal import Refused
+from larspark.feeds.timecolumns import text_time_column, typed_time_column
+from larspark.feeds.times import time_point
+
+SECOND = 1_000_000
+MOMENTS = st.datetimes(datetime(1950, 1, 1), datetime(2200, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("value", "tick", "t"),
+    [
+        (0, None, 0),
+        (36.0, None, 36),
+        (2**63 - 1, None, 2**63 - 1),
+        ("1970-01-01", SECOND, 0),
+        ("1970-01-01T00:00:59.999999Z", 60 * SECOND, 0),
+        ("1970-01-01T00:01:00", 60 * SECOND, 1),
+        ("1970-01-01 02:00:01+02:00", SECOND, 1),
+        ("2013-01-01T05:00:00Z", 3600 * SECOND, 376949),
+        ("1970-01-01T00:00:00.0000019", 1, 1),
+    ],
+)
+def test_numbers_and_timestamps_become_time_points(value, tick, t):
+    assert time_point(value, tick) == t
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (-1, "the time -1 lies before 0"),
+        (2**63, "the time 9223372036854775808 does not fit a 64-bit integer"),
+        (1.5, "the time 1.5 is not an integer"),
+        (1e17, "the time 1e+17 is too large to be exact"),
+        (float("nan"), "the time nan is not an integer"),
+        (True, "the time is true or false, not a number"),
+        (None, "the time is missing"),
+        ([], "the time is of type list, not a number"),
+        ("36", 'the time "36" is neither a number nor an ISO timestamp'),
+        ("1969-12-31T23:59:59Z", "the time 1969-12-31T23:59:59Z lies before 0"),
+    ],
+)
+def test_what_is_no_time_point_is_refused(value, message):
+    with pytest.raises(Refused) as refused:
+        time_point(value, SECOND)
+    assert (refused.value.code, refused.value.message) == ("L310", message)
+
+
+def test_a_timestamp_without_a_tick_is_refused():
+    with pytest.raises(Refused) as refused:
+        time_point("2013-01-01T05:00", None)
+    assert (refused.value.code, refused.value.message, refused.value.hint) == (
+        "L311",
+        'the time "2013-01-01T05:00" is a timestamp, '
+        "and nothing says how long a time point lasts",
+        "say it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
+    )
+
+
+def one_by_one(values, tick):
+    for value in values:
+        try:
+            yield time_point(value, tick)
+        except Refused:
+            yield None
+
+
+def points(column):
+    return [None if bad else int(t) for t, bad in zip(column.times, column.bad, strict=True)]
+
+
+FORMS = st.sampled_from(
+    [
+        lambda moment: moment.isoformat(),
+        lambda moment: moment.isoformat(" "),
+        lambda moment: moment.replace(microsecond=0).isoformat() + "Z",
+        lambda moment: moment.replace(tzinfo=UTC).isoformat(timespec="milliseconds"),
+        lambda moment: moment.date().isoformat(),
+        lambda moment: moment.strftime("%Y-%m-%dT%H:%M+0130"),
+        lambda moment: moment.strftime("%d.%m.%Y"),
+        lambda moment: moment.isoformat(timespec="microseconds") + "123",
+    ]
+)
+
+
+@given(st.lists(st.tuples(MOMENTS, FORMS), max_size=6), FORMS, st.booleans(), st.integers(1, 10**8))
+def test_columns_of_timestamps_follow_the_law_for_one(moments, form, alike, tick):
+    texts = [(form if alike else other)(moment) for moment, other in moments]
+    expected = list(one_by_one(texts, tick))
+    assert points(typed_time_column(pa.array(texts, pa.string()), tick)) == expected
+    cells = pa.array([text.encode() for text in texts], pa.binary())
+    assert points(text_time_column(cells, tick)) == expected
+
+
+@given(st.lists(MOMENTS, min_size=1, max_size=5), st.integers(1, 10**10), st.data())
+def test_arrow_timestamps_are_floored(moments, tick, data):
+    unit = data.draw(st.sampled_from(["s", "ms", "us", "ns"]))
+    zone = data.draw(st.sampled_from([None, "UTC", "+05:00"]))
+    size = {"s": 10**6, "ms": 10**3}.get(unit, 1)
+    micros = [(m - datetime(1970, 1, 1)) // timedelta(microseconds=1) // size * size for m in moments]
+    column = pa.array([m // size for m in micros], pa.int64())
+    if unit == "ns":
+        column = pa.array([m * 1000 for m in micros], pa.int64())
+    found = points(typed_time_column(column.cast(pa.timestamp(unit, zone)), tick))
+    assert found == [m // tick if m >= 0 else None for m in micros]
+
+
+def test_nanoseconds_before_1970_do_not_round_to_zero():
+    column = typed_time_column(pa.array([-1, 1], pa.timestamp("ns")), SECOND)
+    assert points(column) == [None, 0]
+    assert column.explain(0).message == (
+        "the time 1969-12-31 23:59:59.999999999 lies before 1970 or too far ahead"
+    )
+
+
+def test_timestamps_too_far_ahead_are_refused_and_do_not_overflow():
+    column = typed_time_column(pa.array([2**62, 0], pa.timestamp("s")), SECOND)
+    assert list(column.bad) == [True, False]
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
+def test_dates_are_their_midnight(kind):
+    days = pa.array([datetime(1970, 1, 3), None]).cast(pa.date32()).cast(kind)
+    column = typed_time_column(days, 3600 * SECOND)
+    assert points(column) == [48, None]
+    assert column.explain(1).message == "there is no value"
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-5, 2**64 - 1)), max_size=6))
+def test_columns_of_integers_follow_the_law_for_one(values):
+    expected = list(one_by_one(values, None))
+    cells = pa.array([None if v is None else str(v).encode() for v in values], pa.binary())
+    assert points(text_time_column(cells, None)) == expected
+    if all(value is None or value >= 0 for value in values):
+        assert points(typed_time_column(pa.array(values, pa.uint64()), None)) == expected
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(), st.integers(-9, 9).map(float)), max_size=6))
+def test_columns_of_floats_follow_the_law_for_one(values):
+    column = pa.array(values, pa.float64())
+    assert points(typed_time_column(column, None)) == list(one_by_one(values, None))

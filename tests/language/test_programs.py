@@ -1,0 +1,278 @@
+"""Rules, facts, directives, comments, and files that include others."""
+
+from pathlib import Path
+
+import pytest
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import Span
+from larspark.base.terms import Arithmetic, Variable
+from larspark.language import Parsed, load_program, parse_program, program_text, rule_text
+from larspark.language.tree import (
+    At,
+    AtomFormula,
+    Background,
+    Comparison,
+    Implies,
+    Not,
+    Or,
+    Program,
+    Rule,
+    Some,
+    Tick,
+    TimeWindow,
+    Truth,
+    Windowed,
+)
+
+A, B, C = (AtomFormula(Atom(name)) for name in "abc")
+
+
+def read(text: str) -> Program:
+    parsed = parse_program(text)
+    assert parsed.problems == ()
+    assert parsed.program is not None
+    return parsed.program
+
+
+def codes(parsed: Parsed) -> list[str]:
+    return [problem.code for problem in parsed.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("a.", Rule(A)),
+        ("a :- b.", Rule(A, (B,))),
+        ("a:-b,c.", Rule(A, (B, C))),
+        ("a :- b and c.", Rule(A, (B, C))),
+        ("a :- b, (c and a).", Rule(A, (B, C, A))),
+        ("a :- b or c.", Rule(A, (Or((B, C)),))),
+        (":- a, not b.", Rule(Truth(False), (A, Not(B)))),
+        ("false :- a.", Rule(Truth(False), (A,))),
+        ("true.", Rule(Truth(True))),
+        ("a or b :- c.", Rule(Or((A, B)), (C,))),
+        ("a -> b :- c.", Rule(Implies(A, B), (C,))),
+        ("@36 a.", Rule(At(36, A))),
+        (
+            "a at T+1 :- @T b.",
+            Rule(At(Arithmetic("+", (Variable("T"), 1)), A), (At(Variable("T"), B),)),
+        ),
+        ("[5] some a :- b.", Rule(Windowed(TimeWindow(5), Some(A)), (B,))),
+        ("a :- X = 1.5.", Rule(A, (Comparison("=", Variable("X"), 1.5),))),
+        ("a :- X = 1.", Rule(A, (Comparison("=", Variable("X"), 1),))),
+    ],
+)
+def test_rules_of_every_form_are_read(text: str, rule: Rule) -> None:
+    assert read(text).rules == (rule,)
+
+
+def test_several_statements_stand_on_one_line_and_one_on_several() -> None:
+    assert read("a. b.c :-\n\n a,\n b.").rules == (Rule(A), Rule(B), Rule(C, (A, B)))
+
+
+def test_comments_of_all_kinds_are_skipped() -> None:
+    text = """% line.
+    a. // line.
+    /* block.
+       block. */ b. %* block. *% c :- /* inside */ a, % inside.
+       b. /* one */ /* two */
+    %"""
+    assert read(text).rules == (Rule(A), Rule(B), Rule(C, (A, B)))
+
+
+def test_an_empty_text_is_an_empty_program() -> None:
+    assert read("") == read("  \n% nothing\n") == Program(())
+
+
+def test_directives_are_collected() -> None:
+    program = read(
+        """
+        #tick 1500 ms. #input tram/2, jam/1. #input bus/0.
+        #show gc/3. #remember alarm/1.
+        #background "lines.csv" as line/2. #background "more.csv" as line/2.
+        """
+    )
+    assert program == Program(
+        rules=(),
+        tick=Tick(1_500_000),
+        inputs=frozenset({Signature("tram", 2), Signature("jam", 1), Signature("bus", 0)}),
+        shows=frozenset({Signature("gc", 3)}),
+        remembered=frozenset({Signature("alarm", 1)}),
+        backgrounds=(
+            Background("lines.csv", Signature("line", 2)),
+            Background("more.csv", Signature("line", 2)),
+        ),
+    )
+
+
+def test_an_empty_list_says_none_and_no_directive_says_nothing() -> None:
+    assert read("#input. #show.").inputs == frozenset()
+    assert read("#input. #show.").shows == frozenset()
+    assert read("").inputs is None
+
+
+def test_the_length_of_time_points_counts_also_for_rules_before_it() -> None:
+    assert read("a :- b [10 s]. #tick 5 s.").rules == (
+        Rule(A, (Windowed(TimeWindow(2), Some(B)),)),
+    )
+
+
+def test_the_same_length_of_time_points_may_be_said_twice() -> None:
+    assert read("#tick 60 s. #tick 1 min.").tick == Tick(60_000_000)
+
+
+def test_rules_know_their_place() -> None:
+    first, second = read("a. b :-\n  c.").rules
+    assert first.span == Span("<program>", 1, 1, 1, 2)
+    assert second.span == Span("<program>", 1, 4, 2, 4)
+    assert second.body[0].span == Span("<program>", 2, 3, 2, 4)
+
+
+def test_the_printed_form_is_normalized() -> None:
+    text = "#show q/1,p/2.q(X):-p(X)[3],(not(r at T+1)),X=(1+Y)*2.a∨b.#tick 0.5 s.:-a."
+    assert program_text(read(text)) == (
+        "#tick 500 ms.\n"
+        "#show p/2, q/1.\n"
+        "q(X) :- [3] some p(X), not @T+1 r, X = (1 + Y) * 2.\n"
+        "a or b.\n"
+        ":- a.\n"
+    )
+    assert rule_text(Rule(A, (B,))) == "a :- b."
+
+
+def test_all_problems_of_a_text_come_at_once_in_order() -> None:
+    text = """
+        a :- b c.
+        ok :- fine.
+        #inptu p/1.
+        c :- p [5 s].
+        d | e.
+        f :- "open.
+        g(h(X)), i.
+        last"""
+    parsed = parse_program(text)
+    assert parsed.program is None
+    assert codes(parsed) == ["L104", "L111", "L115", "L110", "L102", "L122", "L104", "L105"]
+    lines = [problem.span.line for problem in parsed.problems if problem.span]
+    assert lines == [2, 4, 5, 6, 7, 8, 8, 9]
+
+
+def test_after_a_missing_dot_reading_goes_on_in_the_next_line() -> None:
+    parsed = parse_program("a :- b\nc :- d [1 s]\n#show e/1\nf :- g h.")
+    assert codes(parsed) == ["L105", "L115", "L105", "L105", "L104"]
+
+
+def test_an_included_file_takes_the_place_of_its_directive(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "main.lars").write_text('a. #include "parts/one.lars". c.')
+    (tmp_path / "parts" / "one.lars").write_text('#include "two.lars". #tick 1 s.')
+    (tmp_path / "parts" / "two.lars").write_text(
+        'b :- a [3 s]. #background "../data/x.csv" as x/1. #background "/data/y.csv" as y/1.'
+    )
+    parsed = load_program(tmp_path / "main.lars")
+    assert parsed.problems == ()
+    program = parsed.program
+    assert program is not None
+    assert program.rules == (Rule(A), Rule(B, (Windowed(TimeWindow(3), Some(A)),)), Rule(C))
+    assert program.rules[1].span.source == f"{tmp_path}/parts/two.lars"
+    assert [Path(b.path).resolve() for b in program.backgrounds] == [
+        (tmp_path / "data" / "x.csv").resolve(),
+        Path("/data/y.csv"),
+    ]
+
+
+def test_problems_of_included_files_name_their_file(tmp_path: Path) -> None:
+    (tmp_path / "main.lars").write_text('#include "one.lars". a b.')
+    (tmp_path / "one.lars").write_text("c d.")
+    parsed = load_program(tmp_path / "main.lars")
+    assert [(p.span.source, p.code) for p in parsed.problems if p.span] == [
+        (f"{tmp_path}/main.lars", "L104"),
+        (f"{tmp_path}/one.lars", "L104"),
+    ]
+
+
+def test_a_file_is_included_once(tmp_path: Path) -> None:
+    (tmp_path / "main.lars").write_text('#include "one.lars". #include "two.lars".')
+    (tmp_path / "one.lars").write_text('#include "two.lars".')
+    (tmp_path / "two.lars").write_text("a.")
+    program = load_program(tmp_path / "main.lars").program
+    assert program is not None
+    assert program.rules == (Rule(A),)
+
+
+def test_a_file_that_includes_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "main.lars").write_text('#include "one.lars".')
+    (tmp_path / "one.lars").write_text('#include "./main.lars".')
+    (problem,) = load_program(tmp_path / "main.lars").problems
+    assert problem.code == "L121"
+    assert problem.message == (
+        '"./main.lars" cannot be included: it includes itself: '
+        '"main.lars" -> "one.lars" -> "main.lars"'
+    )
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../outside.lars", "sub/../../outside.lars", ".."])
+def test_files_outside_the_directory_of_the_program_are_refused(tmp_path: Path, path: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "outside.lars").write_text("a.")
+    (home / "main.lars").write_text(f'#include "{path}".')
+    (problem,) = load_program(home / "main.lars").problems
+    assert problem.message == (
+        f'"{path}" cannot be included: it lies outside the directory of the main program'
+    )
+
+
+def test_a_link_out_of_the_directory_of_the_program_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "outside.lars").write_text("a.")
+    (home / "link.lars").symlink_to(tmp_path / "outside.lars")
+    (home / "main.lars").write_text('#include "link.lars".')
+    (problem,) = load_program(home / "main.lars").problems
+    assert problem.message == (
+        '"link.lars" cannot be included: it is a link out of the directory of the main program'
+    )
+
+
+def test_what_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "main.lars").write_text(
+        '#include "gone.lars". #include "bytes.lars". #include ".".'
+    )
+    (tmp_path / "bytes.lars").write_bytes(b"a(\xff).")
+    messages = [problem.message for problem in load_program(tmp_path / "main.lars").problems]
+    assert messages == [
+        '"gone.lars" cannot be included: No such file or directory',
+        '"bytes.lars" cannot be included: it is not UTF-8 text',
+        '"." cannot be included: Is a directory',
+    ]
+    (problem,) = load_program(tmp_path / "none.lars").problems
+    assert problem.message == f"{tmp_path}/none.lars cannot be read: No such file or directory"
+
+
+def test_a_program_may_have_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "main.lars").write_bytes(b"\xef\xbb\xbfa.\r\nb :- a.\r\n")
+    parsed = load_program(tmp_path / "main.lars")
+    assert parsed.problems == ()
+    assert parsed.program == Program((Rule(A), Rule(B, (A,))))
+
+
+def test_too_large_a_text_is_refused() -> None:
+    (problem,) = parse_program("a. " * 4_000_000).problems
+    assert problem.code == "L108"
+
+
+def test_a_text_without_a_file_includes_only_what_its_reader_gives() -> None:
+    (problem,) = parse_program('#include "one.lars".').problems
+    assert problem.message == '"one.lars" cannot be included: the program is not a file'
+    parsed = parse_program('#include "one.lars".', read={"one.lars": "a."}.__getitem__)
+    assert parsed.program == Program((Rule(A),))
+
+
+def test_an_unknown_dialect_is_a_problem() -> None:
+    (problem,) = parse_program("a.", dialect="latin").problems
+    assert problem.render() == (
+        "error L126: there is no dialect `latin`\n"
+        "  hint: the dialects are `lars`, `ticker`, `laser`"
+    )

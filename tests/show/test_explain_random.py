@@ -1,0 +1,90 @@
+"""Random explanations, verified by the evaluator of the definitions alone."""
+
+from collections.abc import Sequence
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from larspark.base.atoms import Element
+from larspark.base.terms import Variable
+from larspark.language.tree import Comparison, Not, Program, Rule
+from larspark.meaning.answers import answer_streams
+from larspark.meaning.check import check
+from larspark.meaning.entailment import Structure
+from larspark.meaning.grounding import ground
+from larspark.meaning.horizon import find_horizon
+from larspark.meaning.labelling import satisfies
+from larspark.meaning.oracle import Oracle
+from larspark.meaning.streams import Universe
+from larspark.run.protocol import Settings
+from larspark.show.explain import explain
+from larspark.show.proof import Proof
+from tests.show.random_programs import Case, cases
+
+START = 0
+
+
+def oracle(case: Case) -> Oracle:
+    return Oracle(case.checked, frozenset(), START)
+
+
+def timeline(case: Case) -> tuple[int, int | None]:
+    return START, None if case.checked.future_heads else case.at
+
+
+def instance_rules(proof: Proof) -> list[Rule]:
+    """The rule instances of a proof, without their negated parts."""
+    return [
+        Rule(
+            step.rule.head,
+            (
+                *(Comparison("=", Variable(name), value) for name, value in step.substitution),
+                *(part for part in step.rule.body if not isinstance(part, Not)),
+            ),
+        )
+        for step in proof.steps
+    ]
+
+
+def derives(proof: Proof, facts: Sequence[Element], case: Case) -> bool:
+    """Do the rule instances alone give the atom from these facts alone?"""
+    program = check(Program(tuple(instance_rules(proof)), inputs=case.checked.inputs))
+    (answer,) = answer_streams(program, facts, (), timeline(case), case.at)
+    return proof.element.atom in answer.at(proof.element.t)
+
+
+def negated_parts_hold(proof: Proof, derived: dict[int, frozenset], case: Case) -> bool:
+    universe = Universe(element for element in case.elements if element.t <= case.at)
+    for t, atoms in derived.items():
+        for atom in atoms:
+            universe.add(t, atom)
+    stream = universe.whole(*timeline(case))
+    for step in proof.steps:
+        for part in step.rule.body:
+            if isinstance(part, Not):
+                formula = ground(part, dict(step.substitution))
+                horizon = find_horizon(stream, case.at, formula)
+                if not satisfies(Structure(stream, frozenset(), horizon), case.at, formula):
+                    return False
+    return True
+
+
+@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=cases(), data=st.data())
+def test_the_facts_of_a_proof_give_its_atom_and_none_of_them_can_be_missing(
+    case: Case, data: st.DataObject
+) -> None:
+    (answer,) = oracle(case).answers(case.elements, case.at)
+    elements = [Element(t, atom) for t in answer.derived for atom in sorted(answer.derived[t])]
+    assume(elements)
+    goal = data.draw(st.sampled_from(elements))
+    proof = explain(
+        case.checked, goal.atom, case.at, case.elements, settings=Settings(START), when=goal.t
+    )
+    assert proof is not None
+    assert not proof.circular
+    assert proof.minimal
+    assert derives(proof, proof.facts, case)
+    assert negated_parts_hold(proof, answer.derived, case)
+    for fact in proof.facts:
+        assert not derives(proof, [other for other in proof.facts if other != fact], case), fact
