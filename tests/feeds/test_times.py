@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.feeds.refusal import Refused
@@ -59,8 +59,7 @@ def test_a_timestamp_without_a_tick_is_refused():
         time_point("2013-01-01T05:00", None)
     assert (refused.value.code, refused.value.message, refused.value.hint) == (
         "L311",
-        'the time "2013-01-01T05:00" is a timestamp, '
-        "and nothing says how long a time point lasts",
+        'the time "2013-01-01T05:00" is a timestamp, and nothing says how long a time point lasts',
         "say it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
     )
 
@@ -92,6 +91,7 @@ FORMS = st.sampled_from(
 
 
 @given(st.lists(st.tuples(MOMENTS, FORMS), max_size=6), FORMS, st.booleans(), st.integers(1, 10**8))
+@settings(deadline=None)
 def test_columns_of_timestamps_follow_the_law_for_one(moments, form, alike, tick):
     texts = [(form if alike else other)(moment) for moment, other in moments]
     expected = list(one_by_one(texts, tick))
@@ -101,11 +101,14 @@ def test_columns_of_timestamps_follow_the_law_for_one(moments, form, alike, tick
 
 
 @given(st.lists(MOMENTS, min_size=1, max_size=5), st.integers(1, 10**10), st.data())
+@settings(deadline=None)
 def test_arrow_timestamps_are_floored(moments, tick, data):
     unit = data.draw(st.sampled_from(["s", "ms", "us", "ns"]))
     zone = data.draw(st.sampled_from([None, "UTC", "+05:00"]))
     size = {"s": 10**6, "ms": 10**3}.get(unit, 1)
-    micros = [(m - datetime(1970, 1, 1)) // timedelta(microseconds=1) // size * size for m in moments]
+    micros = [
+        (m - datetime(1970, 1, 1)) // timedelta(microseconds=1) // size * size for m in moments
+    ]
     column = pa.array([m // size for m in micros], pa.int64())
     if unit == "ns":
         column = pa.array([m * 1000 for m in micros], pa.int64())
@@ -135,6 +138,7 @@ def test_dates_are_their_midnight(kind):
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 2**64 - 1)), max_size=6))
+@settings(deadline=None)
 def test_columns_of_integers_follow_the_law_for_one(values):
     expected = list(one_by_one(values, None))
     cells = pa.array([None if v is None else str(v).encode() for v in values], pa.binary())
@@ -144,6 +148,7 @@ def test_columns_of_integers_follow_the_law_for_one(values):
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(), st.integers(-9, 9).map(float)), max_size=6))
+@settings(deadline=None)
 def test_columns_of_floats_follow_the_law_for_one(values):
     column = pa.array(values, pa.float64())
     assert points(typed_time_column(column, None)) == list(one_by_one(values, None))

@@ -421,7 +421,15 @@ def test_too_many_open_brackets_are_refused_with_the_limit() -> None:
 def test_too_many_problems_are_cut_off_and_that_is_said() -> None:
     problems = parse_program("a b.\n" * 1000).problems
     assert len(problems) == 101
-    assert problems[-1].message == "there are more than 100 problems; the rest is not listed"
+    assert problems[-1].message == "only the first 100 errors are listed"
+
+
+def test_many_warnings_do_not_make_an_error() -> None:
+    parsed = parse_program("a(X) :- b(X, k)\n" * 300, dialect="laser")
+    assert parsed.program is not None
+    assert len(parsed.program.rules) == 300
+    assert len(parsed.problems) == 101
+    assert parsed.problems[-1].message == "only the first 100 warnings are listed"
 
 
 def test_a_predicate_with_the_name_of_a_ticker_relation_is_fine_when_something_gives_it() -> None:

@@ -204,5 +204,5 @@ def _arrival(pair: object, number: int, tick: int | None, atoms: GroundAtoms) ->
             case _:
                 raise Refused("L312", "an element is a time and an atom or its text")
     except Refused as refused:
-        shown = pair[1] if isinstance(pair, tuple) and isinstance(pair[-1], str) else ""
-        return refused.at(_ELEMENTS, number, shown)
+        # The text of an atom is its own line.
+        return refused.moved(0).at(_ELEMENTS, number, refused.quoted or "")

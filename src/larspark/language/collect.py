@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from larspark.base.atoms import Signature
-from larspark.base.problems import Problem, Severity, Span
+from larspark.base.problems import Problem, Span
 from larspark.language.build_directives import (
     Directive,
     IncludeDirective,
@@ -15,13 +15,8 @@ from larspark.language.build_directives import (
 from larspark.language.dialects import TICKER_TICK, Dialect, doubtful_relations
 from larspark.language.grammar import read_statement
 from larspark.language.laser import laser_statements, read_laser_rule
-from larspark.language.tokens import (
-    MAX_PROBLEMS,
-    Source,
-    Statement,
-    TooManyProblemsError,
-    statements,
-)
+from larspark.language.source import Source, TooManyProblemsError
+from larspark.language.tokens import Statement, statements
 from larspark.language.tree import Background, Program, Rule, Tick
 from larspark.language.windows import tick_text
 
@@ -78,9 +73,7 @@ class Collector:
             name = formula.atom.predicate
             message = f"`{name}` is an ordinary predicate, and a relation only in Ticker's dialect"
             hint = f"write a comparison, or declare `#input {formula.atom.signature}.`"
-            source = sources[formula.span.source]
-            if len(source.problems) < MAX_PROBLEMS - 1:
-                source.report("L131", message, formula.span, hint, Severity.WARNING)
+            sources[formula.span.source].warn("L131", message, formula.span, hint)
 
     def _text(self, name: str, text: str, paths: tuple[str, ...]) -> list[Statement]:
         """The statements of a text that are no directives; `paths` leads to it by includes."""

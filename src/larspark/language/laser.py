@@ -10,7 +10,6 @@ from functools import cache
 from lark import Lark
 
 from larspark.base.atoms import Atom
-from larspark.base.problems import Severity
 from larspark.base.terms import Arithmetic
 from larspark.language.build_windows import Children
 from larspark.language.builder import Builder
@@ -26,7 +25,8 @@ from larspark.language.pieces import (
     as_term,
     as_time,
 )
-from larspark.language.tokens import Source, Statement, Token, span_between, tokenize
+from larspark.language.source import Source
+from larspark.language.tokens import Statement, Token, span_between, tokenize
 from larspark.language.tree import (
     Always,
     At,
@@ -157,7 +157,7 @@ class LaserBuilder:
             )
         elif future != 0:
             message = "Laser looks into the future with `box` only; read as defined"
-            token.source.report("L145", message, children[4].span, "", Severity.WARNING)
+            token.source.warn("L145", message, children[4].span, "")
         return _windowed(children, TimeWindow(past, future))
 
     def tuple_window(self, children: Children) -> Piece:
@@ -198,7 +198,7 @@ class LaserBuilder:
         if not token.text.isupper():
             message = f"Laser takes `{token.text}` for a constant; read as a variable"
             hint = "Laser's variables have capital letters only"
-            token.source.report("L144", message, token.span, hint, Severity.WARNING)
+            token.source.warn("L144", message, token.span, hint)
         return self._terms.variable(children)
 
     def negative(self, children: Children) -> Piece:
@@ -232,8 +232,8 @@ def _warn(piece: Piece) -> None:
     if constants:
         message = f"Laser ignores the constant `{constants[0]}` in a body; read as written"
         hint = "use a variable and compare it: `COMP(=, X, ...)`"
-        source.report("L142", message, formula.span, hint, Severity.WARNING)
+        source.warn("L142", message, formula.span, hint)
     if negated and atom.args:
         message = f"Laser lets any `{atom.predicate}` atom block this rule; read as written"
         hint = "only the atom with these arguments counts"
-        source.report("L143", message, formula.span, hint, Severity.WARNING)
+        source.warn("L143", message, formula.span, hint)

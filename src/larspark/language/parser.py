@@ -7,7 +7,8 @@ from larspark.base.problems import LarsparkError, Problem, Severity, Span
 from larspark.language.collect import Collector, Read
 from larspark.language.dialects import Dialect
 from larspark.language.grammar import read_query
-from larspark.language.tokens import Source, TooManyProblemsError, statements
+from larspark.language.source import Source, TooManyProblemsError
+from larspark.language.tokens import statements
 from larspark.language.tree import AtomFormula, Formula, Program, Tick
 
 

@@ -6,65 +6,10 @@ the grammar; words of the language are names until the parser is in a place wher
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
-from larspark.base.problems import Problem, Severity, Span
+from larspark.base.problems import Span
 from larspark.language.dialects import Dialect
-from larspark.language.tree import Tick
-
-MAX_PROBLEMS = 100
-# A longer line is of no help below a message.
-_LONGEST_EXCERPT = 400
-
-
-class TooManyProblemsError(Exception):
-    """A text has more than `MAX_PROBLEMS` problems; the last one listed says so."""
-
-
-@dataclass(slots=True)
-class Source:
-    """One text that is being read: where it is from, how it is meant, what is wrong with it."""
-
-    name: str
-    text: str
-    dialect: Dialect = Dialect.LARS
-    tick: Tick | None = None
-    problems: list[Problem] = field(default_factory=list)
-    lines: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.lines = self.text.split("\n")
-        if not self.text.isascii():
-            self._refuse_half_characters()
-
-    def _refuse_half_characters(self) -> None:
-        """Surrogates cannot be written to any output; after this there are none."""
-        try:
-            self.text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            before = self.text[: error.start]
-            line, column = before.count("\n") + 1, error.start - before.rfind("\n")
-            self.text = self.text.encode("utf-8", "replace").decode("utf-8")
-            self.lines = self.text.split("\n")
-            span = Span(self.name, line, column, line, column + 1)
-            self.report("L101", "the text holds half of a character", span)
-
-    def report(
-        self,
-        code: str,
-        message: str,
-        span: Span,
-        hint: str = "",
-        severity: Severity = Severity.ERROR,
-    ) -> None:
-        line = self.lines[span.line - 1] if span.line <= len(self.lines) else ""
-        line = line.rstrip("\r")
-        excerpt = line if len(line) <= _LONGEST_EXCERPT else ""
-        self.problems.append(Problem(code, message, span, hint, severity, excerpt))
-        if len(self.problems) == MAX_PROBLEMS:
-            message = f"there are more than {MAX_PROBLEMS} problems; the rest is not listed"
-            self.problems.append(Problem("L108", message, span))
-            raise TooManyProblemsError
+from larspark.language.source import Source
 
 
 class Token:

@@ -98,7 +98,7 @@ def _split_by_depth(program: Program) -> tuple[Program, list[Problem]]:
 def _too_deep(formula: Formula) -> Problem:
     message = f"the formula nests more than {DEPTH_LIMIT} levels deep"
     hint = "give parts of it a name, with rules of their own"
-    return Problem("L206", message, formula.span, hint)
+    return Problem("L205", message, formula.span, hint)
 
 
 def _place(problem: Problem) -> tuple[str, int, int, str]:

@@ -127,7 +127,7 @@ def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterato
         return
     within = wanted if isinstance(rule.head, At) else ALL
     times = variable_times(rule, known, within)
-    if any(bounds.empty for bounds in times.values()):
+    if times is None:
         return
     for formula in rule.body:
         for part, frame in frames(formula, first_frame(known.end), times):

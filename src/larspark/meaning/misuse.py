@@ -1,4 +1,4 @@
-"""Windows, time pins and heads that cannot mean what they say."""
+"""Windows and heads that cannot mean what they say."""
 
 import math
 from collections.abc import Iterator
@@ -20,7 +20,6 @@ from larspark.language.tree import (
     Reset,
     Rule,
     Some,
-    TimeWindow,
     Truth,
     TupleWindow,
     Windowed,
@@ -32,11 +31,9 @@ from larspark.meaning.walk import Occurrence, formulas, occurrences, walk
 def misuse_problems(
     formula: Formula, derived: frozenset[Signature], background: frozenset[Signature]
 ) -> Iterator[Problem]:
-    """What is wrong with the windows and time pins of a formula."""
+    """What is wrong with the windows of a formula."""
     for part in walk(formula):
         match part:
-            case Windowed(TimeWindow() as window):
-                yield from _hop_problems(window, part)
             case Windowed(TupleWindow() as window):
                 yield from _tuple_problems(part, derived)
                 atoms = [a.formula.atom for a in _seen(part)]
@@ -45,8 +42,6 @@ def misuse_problems(
                     yield from _key_problems(key, atoms, part)
             case Windowed(FilterWindow(patterns)):
                 yield from _filter_problems(patterns, part, background)
-            case At(float() | str() as time):
-                yield Problem("L205", f"`{time}` is not a time point", part.span)
             case _:
                 pass
 
@@ -59,7 +54,7 @@ def endless_always_problems(rule: Rule, end: Offset) -> Iterator[Problem]:
             endless = frame.inside and frame.timeline.times.high == math.inf
             if isinstance(part, Always) and endless:
                 yield Problem(
-                    "L226",
+                    "L225",
                     "this `always` has no last time point: heads of the program can point into "
                     "the future, so the timeline is open",
                     part.span,
@@ -78,7 +73,7 @@ def head_problems(rule: Rule) -> Iterator[Problem]:
         if not truth:
             message = "this head never holds, so the rule forbids its body"
             hint = "write a constraint, without a head, if that is meant"
-        yield Problem("L227", message, rule.head.span, hint, Severity.WARNING)
+        yield Problem("L226", message, rule.head.span, hint, Severity.WARNING)
 
 
 def _truth(formula: Formula) -> bool | None:
@@ -112,24 +107,11 @@ def _seen(place: Windowed) -> Iterator[Occurrence]:
     )
 
 
-def _hop_problems(window: TimeWindow, place: Windowed) -> Iterator[Problem]:
-    if window.past is None:
-        return
-    size = window.past + window.future
-    if window.every > max(size, 1):
-        yield Problem(
-            "L221",
-            f"the hop {window.every} is larger than the window, which has size {size}",
-            place.span,
-            f"time points in between would never be seen; the hop is at most {max(size, 1)}",
-        )
-
-
 def _tuple_problems(place: Windowed, derived: frozenset[Signature]) -> Iterator[Problem]:
     for signature in dict.fromkeys(a.formula.atom.signature for a in _seen(place)):
         if signature in derived:
             yield Problem(
-                "L222",
+                "L221",
                 f"a tuple window looks at `{signature}`, which rules derive",
                 place.span,
                 "tuple windows count input: a conclusion that counted could push out the tuple it "
@@ -143,7 +125,7 @@ def _key_problems(key: Variable, atoms: list[Atom], place: Windowed) -> Iterator
     if without is not None or not atoms:
         what = f"`{without}`" if without is not None else "a stream atom"
         yield Problem(
-            "L223",
+            "L222",
             f"`by {key.name}`: `{key.name}` is not an argument of {what} below the window",
             place.span,
             "group by a variable that is an argument of every stream atom below the window",
@@ -157,7 +139,7 @@ def _key_problems(key: Variable, atoms: list[Atom], place: Windowed) -> Iterator
         if len(numbers) > 1:
             listed = " and ".join(str(number + 1) for number in sorted(numbers))
             yield Problem(
-                "L224",
+                "L223",
                 f"`by {key.name}`: `{key.name}` is argument {listed} of `{signature}`",
                 place.span,
                 "group by a variable that is always the same argument of a predicate",
@@ -173,7 +155,7 @@ def _filter_problems(
         if atom.signature not in visible:
             listed = ", ".join(f"`{pattern}`" for pattern in patterns)
             yield Problem(
-                "L225",
+                "L224",
                 f"`{atom}` never holds here: the filter above it keeps only {listed}",
                 span,
                 f"add a pattern of `{atom.signature}` to the filter",

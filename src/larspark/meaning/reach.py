@@ -6,7 +6,7 @@ after that, the timeline is open to the right, and the computation is repeated o
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from larspark.base.atoms import Signature
@@ -26,7 +26,7 @@ from larspark.meaning.frames import (
     time_range,
 )
 from larspark.meaning.signatures import Roles, head_predicates
-from larspark.meaning.walk import term_variables
+from larspark.meaning.walk import occurrences, term_variables
 
 # After so many changes a placement counts as growing forever; narrowing takes back what that
 # overdoes where a window bounds the growth.
@@ -84,68 +84,72 @@ def placements(
         for predicate in head_predicates(rule.head):
             by_head.setdefault(predicate, []).append(rule)
     for group in order:
-        members = sorted(group)
-        _grow(members, by_head, remembered, known)
+        members = list({id(rule): rule for p in sorted(group) for rule in by_head[p]}.values())
+        _grow(members, group, remembered, known)
         for _ in range(_NARROWINGS):
-            tighter = {p: _placement(p, by_head[p], remembered, known) for p in members}
-            if all(placed[p] == tighter[p] for p in members):
+            tighter = dict.fromkeys(group, NONE)
+            for rule in members:
+                for predicate, times in _placed_by(rule, group, remembered, known):
+                    tighter[predicate] = tighter[predicate].join(times)
+            if all(placed[predicate] == tighter[predicate] for predicate in group):
                 break
             placed.update(tighter)
     return known
 
 
 def _grow(
-    members: list[Signature],
-    by_head: dict[Signature, list[Rule]],
+    rules: Sequence[Rule],
+    group: frozenset[Signature],
     remembered: frozenset[Signature],
     known: Reach,
 ) -> None:
     """Enlarge the placements of one group until no rule asks for more."""
-    placed = known.placed
-    changes = dict.fromkeys(members, 0)
-    changed = True
-    while changed:
-        changed = False
-        for predicate in members:
-            before = placed[predicate]
-            after = before.join(_placement(predicate, by_head[predicate], remembered, known))
+    readers: dict[Signature, list[int]] = {}
+    for number, rule in enumerate(rules):
+        read = {atom.formula.atom.signature for part in rule.body for atom in occurrences(part)}
+        for predicate in read & group:
+            readers.setdefault(predicate, []).append(number)
+    changes = dict.fromkeys(group, 0)
+    pending = dict.fromkeys(range(len(rules)))
+    while pending:
+        number = next(iter(pending))
+        del pending[number]
+        for predicate, times in _placed_by(rules[number], group, remembered, known):
+            before = known.placed[predicate]
+            after = before.join(times)
             if after == before:
                 continue
-            changed = True
             changes[predicate] += 1
             if changes[predicate] > _PATIENCE:
                 low = after.low if after.low == before.low else -math.inf
                 after = Range(low, after.high if after.high == before.high else math.inf)
-            placed[predicate] = after
+            known.placed[predicate] = after
+            pending.update(dict.fromkeys(readers.get(predicate, ())))
 
 
-def _placement(
-    predicate: Signature, rules: Iterable[Rule], remembered: frozenset[Signature], known: Reach
-) -> Range:
-    """Where the rules place a predicate, as far as is known where they look."""
-    result = NONE
-    for rule in rules:
-        if any(holds(formula, known.placed).empty for formula in rule.body):
-            continue
-        times = variable_times(rule, known)
-        if any(bounds.empty for bounds in times.values()):
-            continue
-        for part, frame in frames(rule.head, first_frame(known.end, in_head=True), times):
-            match part:
-                case AtomFormula(atom) if frame.positive and atom.signature == predicate:
-                    result = result.join(frame.now.times)
-                case _:
-                    pass
-    if predicate in remembered and not result.empty:
-        return Range(-math.inf, result.high)
-    return result
+def _placed_by(
+    rule: Rule, group: frozenset[Signature], remembered: frozenset[Signature], known: Reach
+) -> Iterator[tuple[Signature, Range]]:
+    """Where a rule places predicates of a group, as far as is known where it looks."""
+    if any(holds(formula, known.placed).empty for formula in rule.body):
+        return
+    times = variable_times(rule, known)
+    if times is None:
+        return
+    for part, frame in frames(rule.head, first_frame(known.end, in_head=True), times):
+        match part:
+            case AtomFormula(atom) if frame.positive and atom.signature in group:
+                low, high = frame.now.times
+                yield (
+                    atom.signature,
+                    Range(-math.inf if atom.signature in remembered else low, high),
+                )
+            case _:
+                pass
 
 
-def variable_times(rule: Rule, known: Reach, head_within: Range = ALL) -> dict[str, Range]:
-    """Bounds for the time variables of a rule whose head lies in a range.
-
-    One of them is empty when the rule cannot fire.
-    """
+def variable_times(rule: Rule, known: Reach, head_within: Range = ALL) -> dict[str, Range] | None:
+    """Bounds for the time variables of a rule with its head in a range; None if it cannot fire."""
     frame = first_frame(known.end)
     times = {
         pin[0]: ALL
@@ -159,61 +163,62 @@ def variable_times(rule: Rule, known: Reach, head_within: Range = ALL) -> dict[s
             times[name] = times.get(name, SOME_DATA).meet(head_within.shift(-offset))
         case _:
             pass
+    if not times:
+        return times
     # Three rounds carry a bound through every rule that people write; more would only tighten.
     for _ in range(3):
         before = dict(times)
         for formula in rule.body:
-            # Empty bounds say all there is to say, and are no numbers to go on with.
-            if any(bounds.empty for bounds in times.values()):
-                return times
-            _narrow(formula, known, times)
+            for name, bounds in _demands(formula, known, times):
+                times[name] = times.get(name, ALL).meet(bounds)
+                # Empty bounds say all there is to say, and are no numbers to go on with.
+                if times[name].empty:
+                    return None
         if times == before:
             break
     return times
 
 
-def _narrow(formula: Formula, known: Reach, times: dict[str, Range]) -> None:
-    """Tighten the bounds of time variables by what must be so for a body element to hold."""
-    for part, frame in frames(formula, first_frame(known.end), dict(times)):
+def _demands(
+    formula: Formula, known: Reach, times: Mapping[str, Range]
+) -> Iterator[tuple[str, Range]]:
+    """Where time variables must lie for a body element to hold."""
+    for part, frame in frames(formula, first_frame(known.end), times):
         if not frame.certain:
             continue
         match part:
             case At(time, body) if (pin := linear(time)) is not None:
                 allowed = frame.timeline.times.meet(holds(body, known.placed))
-                if not allowed.empty:
-                    allowed = allowed.shift(-pin[1])
-                times[pin[0]] = times[pin[0]].meet(allowed)
+                yield pin[0], allowed if allowed.empty else allowed.shift(-pin[1])
             case AtomFormula(atom) if atom.signature in known.given:
                 for term in atom.args:
                     if isinstance(term, Variable) and term.name in times:
-                        times[term.name] = times[term.name].meet(SOME_DATA)
+                        yield term.name, SOME_DATA
             case Comparison("=", left, right):
-                _equate(left, right, times)
-                _equate(right, left, times)
+                yield from _equate(left, right, times)
+                yield from _equate(right, left, times)
             case Comparison("<" | "<=", left, right):
-                _order(left, right, times)
+                yield from _order(left, right, times)
             case Comparison(">" | ">=", left, right):
-                _order(right, left, times)
+                yield from _order(right, left, times)
             case _:
                 pass
 
 
-def _equate(term: Term, value: Term, times: dict[str, Range]) -> None:
+def _equate(term: Term, value: Term, times: Mapping[str, Range]) -> Iterator[tuple[str, Range]]:
     pin = linear(term)
     if pin is None:
         return
     name, offset = pin
     if name in times or any(variable.name in times for variable in term_variables(value)):
-        bounds = time_range(value, times).shift(-offset)
-        times[name] = times.get(name, ALL).meet(bounds)
+        yield name, time_range(value, times).shift(-offset)
 
 
-def _order(smaller: Term, larger: Term, times: dict[str, Range]) -> None:
+def _order(smaller: Term, larger: Term, times: Mapping[str, Range]) -> Iterator[tuple[str, Range]]:
     left, right = linear(smaller), linear(larger)
     # A variable that is no time may be text, which comes after every number.
     if left is None or right is None or left[0] not in times or right[0] not in times:
         return
     offset = right[1] - left[1]
-    low, high = times[left[0]].low, times[right[0]].high
-    times[left[0]] = times[left[0]].meet(Range(-math.inf, high + offset))
-    times[right[0]] = times[right[0]].meet(Range(low - offset, math.inf))
+    yield left[0], Range(-math.inf, times[right[0]].high + offset)
+    yield right[0], Range(times[left[0]].low - offset, math.inf)

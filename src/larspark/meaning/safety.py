@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 
 from larspark.base.atoms import Atom, term_text
 from larspark.base.problems import Problem
-from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
+from larspark.base.terms import Term, Variable, Wildcard
 from larspark.language.tree import (
     Always,
     And,
@@ -38,28 +38,32 @@ Examples: TypeAlias = dict[str, Atom]
 
 def bound_variables(body: Iterable[Formula]) -> frozenset[str]:
     """The variables that a conjunction binds."""
+    parts = tuple(body)
     bound: set[str] = set()
-    _bind_all(tuple(body), bound)
+    # An equation can use what a later part binds, so the parts are read until nothing is new;
+    # to and fro, because equations come in chains.
+    before = -1
+    while before != len(bound):
+        before = len(bound)
+        for part in (*parts, *reversed(parts)):
+            _bind(part, bound)
     return frozenset(bound)
 
 
 def query_problems(formula: Formula) -> Iterator[Problem]:
-    """What makes a query unsafe: unbound variables, and wildcards without a meaning."""
-    yield from _wildcard_problems(formula, in_head=False)
-    yield from _body_problems((formula,), {})
+    """What makes a query unsafe."""
+    return _body_problems((formula,), {})
 
 
 def rule_problems(rule: Rule, examples: Examples) -> Iterator[Problem]:
     """What makes a rule unsafe; the examples serve for hints."""
-    yield from _wildcard_problems(rule.head, in_head=True)
-    for formula in rule.body:
-        yield from _wildcard_problems(formula, in_head=False)
+    yield from _wildcard_problems(rule.head)
     bound = bound_variables(rule.body)
-    unbound = {name: part for name, part in _first_places((rule.head,)) if name not in bound}
-    names = Vocabulary(bound) if unbound else Vocabulary(())
-    for name, part in unbound.items():
-        message = f"head variable `{name}` is bound by no positive body atom"
-        yield Problem("L202", message, part.span, _hint(name, names, examples))
+    names = Vocabulary(bound)
+    for name, part in _first_places((rule.head,)):
+        if name not in bound:
+            message = f"head variable `{name}` is bound by no positive body atom"
+            yield Problem("L202", message, part.span, _hint(name, names, examples))
     yield from _body_problems(rule.body, examples)
 
 
@@ -77,15 +81,6 @@ def examples(rules: Iterable[Rule]) -> Examples:
     return found
 
 
-def _bind_all(parts: Sequence[Formula], bound: set[str]) -> None:
-    # An equation can use what a later part binds, so the parts are read until nothing is new.
-    before = -1
-    while before != len(bound):
-        before = len(bound)
-        for part in parts:
-            _bind(part, bound)
-
-
 def _bind(formula: Formula, bound: set[str]) -> None:
     """Add the variables that a formula binds when the others are bound already."""
     match formula:
@@ -95,7 +90,8 @@ def _bind(formula: Formula, bound: set[str]) -> None:
             _equate(left, right, bound)
             _equate(right, left, bound)
         case And(parts):
-            _bind_all(parts, bound)
+            for part in parts:
+                _bind(part, bound)
         case Or(parts):
             branches = [set(bound) for _ in parts]
             for part, branch in zip(parts, branches, strict=True):
@@ -196,34 +192,11 @@ def _hint(name: str, names: Vocabulary, examples: Examples) -> str:
     return f"bind `{name}` in the body, with an atom that has it as an argument"
 
 
-def _wildcard_problems(formula: Formula, in_head: bool) -> Iterator[Problem]:
-    for part in walk(formula):
-        where = _misplaced_wildcard(part, in_head)
-        if where:
-            yield Problem(
-                "L204", f"`_` cannot stand {where}", part.span, "use a variable and bind it"
-            )
-
-
-def _misplaced_wildcard(formula: Formula, in_head: bool) -> str:
-    own = terms(formula)
-    if any(_has_wildcard(term) for term in own if isinstance(term, Arithmetic)):
-        return "in arithmetic"
-    if not any(map(_has_wildcard, own)):
-        return ""
-    match formula:
-        case Comparison():
-            return "in a comparison"
-        case At():
-            return "for a time point"
-        case AtomFormula() if in_head:
-            return "in a head"
-        case _:
-            return ""
-
-
-def _has_wildcard(term: Term) -> bool:
-    return any(isinstance(part, Wildcard) for part in subterms(term))
+def _wildcard_problems(head: Formula) -> Iterator[Problem]:
+    for part in walk(head):
+        if isinstance(part, AtomFormula) and any(isinstance(t, Wildcard) for t in part.atom.args):
+            message = "`_` cannot stand in a head: it does not say which value to derive"
+            yield Problem("L204", message, part.span, "use a variable that the body binds")
 
 
 def _spaced(atom: Atom) -> str:

@@ -1,7 +1,7 @@
 """The part of the stream that is kept: input elements in arrival order, and remembered atoms."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Signature
@@ -39,17 +39,16 @@ class Elements:
     def add(self, t: int, atom: Atom, *, counted: bool = True) -> Arrival | None:
         """Take an element in; None when the stream holds it already.
 
-        Input comes in time order; a remembered atom belongs to the latest time point.
+        Input comes in time order; a remembered atom can come after later input.
         """
-        here = self._at.setdefault(t, {})
-        if atom in here:
+        if atom in self._at.get(t, ()):
             return None
         arrival = Arrival(t, atom, self.arrived if counted else None)
         self.arrived += counted
-        here[atom] = arrival
-        self._by_signature.setdefault(atom.signature, {}).setdefault(t, []).append(arrival)
-        self._times.append(t)
-        self._arrivals.append(arrival)
+        self._index(arrival)
+        place = bisect_right(self._times, t)
+        self._times.insert(place, t)
+        self._arrivals.insert(place, arrival)
         return arrival
 
     def holds(self, t: int, atom: Atom) -> Arrival | None:
@@ -71,26 +70,27 @@ class Elements:
 
     def forget_before(self, t: int, tuples: int = 0) -> None:
         """Drop what lies before t, except the last `tuples` input arrivals."""
-        keep = bisect_left(self._times, t)
-        while keep and tuples:
-            keep -= 1
-            tuples -= self._arrivals[keep].number is not None
-        if 2 * keep < len(self._times):
-            # Forgetting in large pieces keeps the cost per element constant.
-            return
-        for arrival in self._arrivals[:keep]:
-            self._drop(arrival)
-        del self._arrivals[:keep]
-        del self._times[:keep]
+        first = bisect_left(self._times, t)
+        while first and tuples:
+            first -= 1
+            tuples -= self._arrivals[first].number is not None
+        # Forgetting in large pieces keeps the cost per element constant.
+        if 2 * first > len(self._times):
+            self._rebuild(self._arrivals[first:])
 
-    def _drop(self, arrival: Arrival) -> None:
-        here = self._at[arrival.t]
-        del here[arrival.atom]
-        if not here:
-            del self._at[arrival.t]
-        moments = self._by_signature[arrival.atom.signature]
-        moments[arrival.t].remove(arrival)
-        if not moments[arrival.t]:
-            del moments[arrival.t]
-        if not moments:
-            del self._by_signature[arrival.atom.signature]
+    def keep(self, needed: Callable[[Arrival], bool]) -> None:
+        """Drop everything else."""
+        self._rebuild([arrival for arrival in self._arrivals if needed(arrival)])
+
+    def _rebuild(self, arrivals: list[Arrival]) -> None:
+        self._arrivals = arrivals
+        self._times = [arrival.t for arrival in arrivals]
+        self._at = {}
+        self._by_signature = {}
+        for arrival in arrivals:
+            self._index(arrival)
+
+    def _index(self, arrival: Arrival) -> None:
+        self._at.setdefault(arrival.t, {})[arrival.atom] = arrival
+        moments = self._by_signature.setdefault(arrival.atom.signature, {})
+        moments.setdefault(arrival.t, []).append(arrival)

@@ -179,7 +179,8 @@ class _Grounding:
             return None
         known, left = ways[0]
         if len(ways) > 1:
-            self._where.update(Restriction(restriction) for restriction in (*rigid, *conditions))
+            self._where.update(map(Restriction, rigid))
+            self._where.update(map(Restriction, conditions))
             return pattern
         for check in left:
             if isinstance(check, Condition):

@@ -18,6 +18,9 @@ from larspark.run.hypothetical.literals import Denied, Literal, Prospect
 from larspark.run.hypothetical.patterns import ORIGIN, Pattern, Slot, Time
 from larspark.run.hypothetical.solving import Known, Undecided, matched, solutions
 
+# So many decisions are remembered, and no more.
+DECIDED_LIMIT = 100_000
+
 
 class Prospects:
     """Answers for all denied atoms of a program."""
@@ -79,7 +82,10 @@ class Prospects:
                 self.prospect(needed.denied, t)
 
     def forget(self, t: int) -> None:
+        """Drop what no question after t can need; what was decided can be found out again."""
         self.history.forget(t)
+        if len(self._decided) > DECIDED_LIMIT:
+            self._decided.clear()
 
 
 class _NeededError(Exception):

@@ -146,11 +146,15 @@ class Conjunction:
             yield from object_names((condition.left, condition.right))
 
     def time_names(self) -> Iterator[str]:
+        yield from self.asked_times()
+        yield from (denial.now.variable for denial in self.denials)
+
+    def asked_times(self) -> Iterator[str]:
+        """The time variables of all that is asked, not those from which denials are seen."""
         for occurrence in self.occurrences:
             yield from occurrence.time_names()
         for denial in self.denials:
             yield from denial.occurrence.time_names()
-            yield denial.now.variable
         for pattern in self.rigid + self.missing:
             yield from time_names(pattern.args)
         for condition in self.conditions:
@@ -176,7 +180,7 @@ class TemporalRule:
     @property
     def depends_on_now(self) -> bool:
         """Does it matter from when the rule is seen?"""
-        return NOW in {self.time.variable, *self.body.bounds.variables, *self.body.time_names()}
+        return NOW in {self.time.variable, *self.body.bounds.variables, *self.body.asked_times()}
 
     def __str__(self) -> str:
         body = ", ".join(self.body.texts())

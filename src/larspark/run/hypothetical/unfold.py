@@ -172,7 +172,7 @@ class _Unfolding:
         return [on_timeline for case in cases for on_timeline in self._on_timeline(case)]
 
     def _on_timeline(self, case: Conjunction) -> Cases:
-        names = {*case.time_names(), *case.bounds.variables} - {ORIGIN}
+        names = {*case.asked_times(), *case.bounds.variables} - {ORIGIN}
         bounds = timed(tuple((self._start, Time(name)) for name in sorted(names)))
         return [joined for bound in bounds if (joined := case.joined(bound)) is not None]
 

@@ -273,7 +273,7 @@ class Spread:
 
     __slots__ = ("_clock", "_remembered", "consumers", "source")
 
-    def __init__(self, clock: Clock, source: Distinct, *, remembered: bool = False) -> None:
+    def __init__(self, clock: Clock, source: Distinct | None, *, remembered: bool = False) -> None:
         self._clock = clock
         self.source = source
         # What is remembered is seen from every later time point as well.
@@ -282,10 +282,13 @@ class Spread:
 
     def tick(self) -> None:
         """Time has come further: what was promised for the new time points counts now."""
-        self.receive(1, self.source.store.rows())
+        if self.source is not None:
+            self.receive(1, self.source.store.rows())
 
     def receive(self, sign: int, batch: Ints) -> None:
-        rows = self._spread(cut(batch, self._clock.floor, self._clock.last))
+        if not self._remembered:
+            batch = cut(batch, self._clock.floor, self._clock.last)
+        rows = self._spread(batch)
         if len(rows):
             for consumer in self.consumers:
                 consumer.receive(sign, rows)

@@ -1,0 +1,194 @@
+"""Hypothetical answers as users see them: ranked, as lines, and as changes over time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain, count
+from math import inf
+from typing import NamedTuple
+
+import orjson
+
+from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.terms import Constant, Term, Variable
+from larspark.run.hypothetical.literals import Instance, Literal, Restriction
+from larspark.run.hypothetical.patterns import (
+    Expression,
+    Pattern,
+    Slot,
+    Time,
+    object_names,
+    put_condition,
+    put_pattern,
+    put_time,
+    time_names,
+)
+
+
+class TimedAtom(NamedTuple):
+    """An atom at a time point, or its absence: what evidence and hypotheses are made of.
+
+    A time point that nothing bounds is the text of a variable; so is an argument.
+    """
+
+    t: int | str
+    atom: Atom
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{'not ' if self.negated else ''}@{self.t} {atom_text(self.atom)}"
+
+
+@dataclass(frozen=True, slots=True)
+class HypotheticalAnswer:
+    """At `t` it is known that the answer holds if all hypotheses come true.
+
+    A variable of the answer is None as long as its value depends on facts to come, and `where`
+    then says what restricts it. The answer is certain without hypotheses. With hypotheses, it is
+    decided at the `deadline` at the latest; None is without bound.
+    """
+
+    t: int
+    answer: dict[str, Constant | None]
+    evidence: tuple[TimedAtom, ...]
+    hypotheses: tuple[TimedAtom, ...]
+    deadline: int | None
+    where: tuple[str, ...] = ()
+
+    @property
+    def certain(self) -> bool:
+        return not self.hypotheses
+
+    @property
+    def seen(self) -> float:
+        """The fraction of all it takes that has been seen."""
+        total = len(self.evidence) + len(self.hypotheses)
+        return len(self.evidence) / total if total else 1.0
+
+    def __hash__(self) -> int:
+        return hash((self.t, tuple(self.answer.items()), self.evidence, self.hypotheses))
+
+
+class ChangeKind(StrEnum):
+    NEW = "new"
+    STRENGTHENED = "strengthened"
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+
+
+class Change(NamedTuple):
+    """What happened to an answer at a time point; `answer` is the one that lacks least.
+
+    A refuted answer is shown as it was before: its evidence leads nowhere any more.
+    """
+
+    t: int
+    kind: ChangeKind
+    answer: HypotheticalAnswer
+
+
+def rank(answer: HypotheticalAnswer) -> tuple[object, ...]:
+    """First what lacks least, then what is decided soonest."""
+    deadline = inf if answer.deadline is None else answer.deadline
+    return (
+        len(answer.hypotheses),
+        deadline if answer.hypotheses else 0,
+        [_in_order(value) for value in answer.answer.values()],
+        [str(item) for item in answer.hypotheses],
+        [str(item) for item in answer.evidence],
+    )
+
+
+def _in_order(value: Constant | None) -> tuple[int, Constant]:
+    if value is None:
+        return (2, 0)
+    return (int(isinstance(value, str)), value)
+
+
+def answer_line(answer: HypotheticalAnswer) -> str:
+    """The answer as a line of JSON."""
+    line: dict[str, object] = {
+        "t": answer.t,
+        "answer": answer.answer,
+        "evidence": [str(item) for item in answer.evidence],
+        "hypotheses": [str(item) for item in answer.hypotheses],
+    }
+    if answer.where:
+        line["where"] = answer.where
+    if not answer.certain:
+        line["deadline"] = answer.deadline
+        line["seen"] = round(answer.seen, 3)
+    return orjson.dumps(line).decode()
+
+
+def shown(
+    instance: Instance,
+    variables: tuple[str, ...],
+    t: int,
+    delays: Mapping[Signature, float],
+) -> HypotheticalAnswer:
+    """An instance as an answer: variables get the names they have in the program."""
+    names = _program_names(instance)
+    deadline = max((_decided(literal, delays) for literal in instance.hypotheses), default=inf)
+    return HypotheticalAnswer(
+        t,
+        {
+            variable: slot if isinstance(slot, int | float | str) else None
+            for variable, slot in zip(variables, instance.answer, strict=True)
+        },
+        _timed_atoms(instance.evidence, names),
+        _timed_atoms(instance.hypotheses, names),
+        None if deadline == inf else int(deadline),
+        tuple(sorted(str(_renamed(restriction, names)) for restriction in instance.where)),
+    )
+
+
+def _decided(literal: Literal, delays: Mapping[Signature, float]) -> float:
+    if isinstance(literal.t, Time):
+        return inf
+    return literal.t + (delays.get(literal.pattern.signature, 0) if literal.negated else 0)
+
+
+def _program_names(instance: Instance) -> dict[str, Slot]:
+    """Names without the numbers that resolution gave them, told apart where they meet."""
+    literals = sorted(instance.evidence | instance.hypotheses, key=str)
+    slots: list[Expression] = [arg for literal in literals for arg in literal.pattern.args]
+    slots += [literal.t for literal in literals if isinstance(literal.t, Time)]
+    for condition, _ in sorted(instance.where, key=str):
+        is_pattern = isinstance(condition, Pattern)
+        slots += condition.args if is_pattern else (condition.left, condition.right)
+    names: dict[str, Slot] = {}
+    taken: set[str] = set()
+    for is_time, found in ((False, object_names(slots)), (True, time_names(slots))):
+        for name in dict.fromkeys(found):
+            base = name.partition(".")[0]
+            numbered = (f"{base}{number}" for number in count(2))
+            chosen = next(text for text in chain([base], numbered) if text not in taken)
+            taken.add(chosen)
+            names[name] = Time(chosen) if is_time else Variable(chosen)
+    return names
+
+
+def _renamed(restriction: Restriction, names: Mapping[str, Slot]) -> Restriction:
+    condition, negated = restriction
+    if isinstance(condition, Pattern):
+        return Restriction(put_pattern(condition, names), negated)
+    return Restriction(put_condition(condition, names), negated)
+
+
+def _timed_atoms(literals: Iterable[Literal], names: Mapping[str, Slot]) -> tuple[TimedAtom, ...]:
+    atoms = []
+    for t, pattern, negated in literals:
+        args = tuple(_term(arg) for arg in put_pattern(pattern, names).args)
+        when = t if isinstance(t, int) else str(put_time(t, names))
+        atoms.append(TimedAtom(when, Atom(pattern.predicate, args), negated))
+    return tuple(sorted(atoms, key=_in_time_order))
+
+
+def _in_time_order(item: TimedAtom) -> tuple[bool, int, str]:
+    unbound = isinstance(item.t, str)
+    return (unbound, 0 if isinstance(item.t, str) else item.t, str(item))
+
+
+def _term(slot: Slot) -> Term:
+    return Variable(str(slot)) if isinstance(slot, Time) else slot

@@ -1,0 +1,276 @@
+"""Minimality: which answers need no more than necessary (Definitions 1 and 2).
+
+Hypotheses are minimal if no smaller set of facts makes the same answer true, be it supported by
+evidence or not; evidence is minimal among that for the same hypotheses.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from larspark.base.terms import Variable, Wildcard
+from larspark.run.hypothetical.clause import Clause, Ends, Premise
+from larspark.run.hypothetical.dataset import Background
+from larspark.run.hypothetical.instances import Absences
+from larspark.run.hypothetical.literals import Instance, Literal, Prospect
+from larspark.run.hypothetical.patterns import (
+    ORIGIN,
+    Bindings,
+    Slot,
+    Time,
+    put_condition,
+    put_pattern,
+    put_time,
+)
+from larspark.run.hypothetical.solving import Undecided, solutions
+
+
+def minimal_answers(
+    group: Sequence[Instance], general: Sequence[Instance], rival: "Rivals"
+) -> list[Instance]:
+    """Those of the instances that nothing beats.
+
+    `general` are instances with variables in their answers, whose instances may beat others.
+    """
+    by_answer: dict[tuple[Slot, ...], dict[Instance, None]] = {}
+    for instance in group:
+        by_answer.setdefault(instance.answer, {})[instance] = None
+    kept: list[Instance] = []
+    for answer, own in by_answer.items():
+        others = [more for other in general if (more := _specialised(other, answer)) is not None]
+        kept += _best([*own], [*own, *others], rival)
+    return kept
+
+
+def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") -> Iterator[Instance]:
+    by_hypotheses: dict[frozenset[Literal], list[Instance]] = {}
+    for instance in pool:
+        by_hypotheses.setdefault(instance.hypotheses, []).append(instance)
+    sets = sorted(by_hypotheses, key=len)
+    beaten = {
+        larger
+        for larger in sets
+        if any(
+            smaller < larger and any(not rest.where for rest in by_hypotheses[smaller])
+            for smaller in sets
+            if len(smaller) < len(larger)
+        )
+    }
+    for instance in own:
+        if instance.hypotheses in beaten:
+            continue
+        equals = by_hypotheses[instance.hypotheses]
+        if any(
+            other.evidence < instance.evidence and other.where <= instance.where for other in equals
+        ):
+            continue
+        if not rival.beats(instance):
+            yield instance
+
+
+def _specialised(general: Instance, answer: tuple[Slot, ...]) -> Instance | None:
+    """The instance of a general answer that gives this answer; None if there is none."""
+    bindings: dict[str, Slot] = {}
+    for slot, wanted in zip(general.answer, answer, strict=True):
+        if isinstance(slot, Variable) and bindings.setdefault(slot.name, wanted) == wanted:
+            continue
+        if isinstance(slot, Time):
+            known = Time(ORIGIN, wanted) if isinstance(wanted, int) else wanted
+            if isinstance(known, Time):
+                moved = known.shifted(-slot.offset)
+                if bindings.setdefault(slot.variable, moved) == moved:
+                    continue
+        if slot != wanted:
+            return None
+    return Instance(
+        answer,
+        frozenset(_put_literal(literal, bindings) for literal in general.evidence),
+        frozenset(_put_literal(literal, bindings) for literal in general.hypotheses),
+        general.where,
+    )
+
+
+def _put_literal(literal: Literal, bindings: Bindings) -> Literal:
+    t = literal.t
+    if isinstance(t, Time):
+        t = put_time(t, bindings)
+        t = t.offset if t.variable == ORIGIN else t
+    return Literal(t, put_pattern(literal.pattern, bindings), literal.negated)
+
+
+class Rivals:
+    """Clauses that need future facts only, and so are no candidates, but may need fewer."""
+
+    def __init__(
+        self, clauses: Sequence[Clause], background: Background, absences: Absences, t: int
+    ) -> None:
+        self._clauses = [(clause, {p.signature for p in clause.premises}) for clause in clauses]
+        self._background = background
+        self._absences = absences
+        self._t = t
+
+    def beats(self, instance: Instance) -> bool:
+        """Do some of its hypotheses suffice, with no evidence that it does not have?"""
+        have = {literal.pattern.signature for literal in instance.hypotheses}
+        return any(
+            self._embeds(clause, instance)
+            for clause, wanted in self._clauses
+            if wanted and wanted <= have
+        )
+
+    def _embeds(self, clause: Clause, instance: Instance) -> bool:
+        bindings: dict[str, Slot] = {ORIGIN: Time(ORIGIN)}
+        ends: tuple[Ends, Ends] | None = (clause.low, clause.high)
+        for slot, wanted in zip(clause.goal.answer, instance.answer, strict=True):
+            if ends is None:
+                return False
+            match slot:
+                case Variable(name):
+                    if bindings.setdefault(name, wanted) != wanted:
+                        return False
+                case Time(name, offset):
+                    if not isinstance(wanted, int):
+                        return False
+                    number = clause.times.index(name)
+                    ends = clause.pinned(*ends, number, wanted - offset)
+                case _:
+                    if slot != wanted:
+                        return False
+        if ends is None:
+            return False
+        return any(self._found(clause, 0, bindings, ends, instance, frozenset()))
+
+    def _found(
+        self,
+        clause: Clause,
+        number: int,
+        bindings: dict[str, Slot],
+        ends: tuple[Ends, Ends],
+        instance: Instance,
+        used: frozenset[Literal],
+    ) -> Iterator[bool]:
+        if number == len(clause.premises):
+            yield from self._agrees(clause, bindings, ends, instance, used)
+            return
+        premise = clause.premises[number]
+        for literal in instance.hypotheses:
+            if literal.negated or literal.pattern.signature != premise.signature:
+                continue
+            begun = self._begun(clause, premise, literal, bindings, ends)
+            if begun is None:
+                continue
+            values, then, points = begun
+            wanted = self._all_points(premise, values, points, instance)
+            if wanted is not None:
+                yield from self._found(clause, number + 1, values, then, instance, used | wanted)
+
+    def _begun(
+        self,
+        clause: Clause,
+        premise: Premise,
+        literal: Literal,
+        bindings: dict[str, Slot],
+        ends: tuple[Ends, Ends],
+    ) -> tuple[dict[str, Slot], tuple[Ends, Ends], range] | None:
+        """The premise, with its first time point where the literal is."""
+        if not isinstance(literal.t, int):
+            return None
+        pinned = clause.pinned(*ends, premise.time, literal.t - premise.first)
+        if pinned is None:
+            return None
+        values = _matched(premise, literal, bindings)
+        if values is None:
+            return None
+        return values, pinned, range(literal.t, literal.t + premise.last - premise.first + 1)
+
+    def _all_points(
+        self, premise: Premise, values: dict[str, Slot], points: range, instance: Instance
+    ) -> frozenset[Literal] | None:
+        found = []
+        for point in points:
+            at_point = (
+                literal
+                for literal in instance.hypotheses
+                if literal.t == point
+                and not literal.negated
+                and literal.pattern.signature == premise.signature
+                and _matched(premise, literal, values) == values
+                and self._fits(premise, literal, instance)
+            )
+            literal = next(at_point, None)
+            if literal is None:
+                return None
+            found.append(literal)
+        return frozenset(found)
+
+    def _fits(self, premise: Premise, literal: Literal, instance: Instance) -> bool:
+        """Does the literal satisfy what the premise says about its own variables?"""
+        occurrence = premise.occurrence
+        own: dict[str, Slot] = {
+            slot.name: arg
+            for slot, arg in zip(occurrence.pattern.args, literal.pattern.args, strict=True)
+            if isinstance(slot, Variable) and slot.name in occurrence.local
+        }
+        conditions = tuple(put_condition(c, own) for c in occurrence.conditions)
+        rigid = tuple(put_pattern(p, own) for p in occurrence.rigid)
+        allowed = {restriction.condition for restriction in instance.where}
+        return any(
+            set(left) <= allowed for _, left in solutions(rigid, conditions, {}, self._background)
+        )
+
+    def _agrees(
+        self,
+        clause: Clause,
+        bindings: dict[str, Slot],
+        ends: tuple[Ends, Ends],
+        instance: Instance,
+        used: frozenset[Literal],
+    ) -> Iterator[bool]:
+        """Are background data, conditions and absences as the clause wants them?"""
+        values = {name: slot for name, slot in bindings.items() if name != ORIGIN}
+        for moments in clause.moments(*ends):
+            timed = clause.timed(values, moments)
+            rigid = tuple(put_pattern(p, timed) for p in clause.rigid)
+            body = clause.goal.body
+            checks: list[Undecided] = [put_condition(c, timed) for c in body.conditions]
+            checks += [put_pattern(p, timed) for p in body.missing]
+            for _, left in solutions(rigid, checks, {}, self._background):
+                if not left and self._absent(clause, timed, instance, used):
+                    yield True
+
+    def _absent(
+        self,
+        clause: Clause,
+        bindings: dict[str, Slot],
+        instance: Instance,
+        used: frozenset[Literal],
+    ) -> bool:
+        known: set[Literal] = set()
+        asked = set(used)
+        for denied in clause.denied(bindings):
+            if denied.literal in instance.hypotheses:
+                asked.add(denied.literal)
+            elif self._absences.prospect(denied, self._t) is Prospect.IMPOSSIBLE:
+                known.add(denied.literal)
+            else:
+                return False
+        return asked < instance.hypotheses or known < instance.evidence
+
+
+def _matched(
+    premise: Premise, literal: Literal, bindings: dict[str, Slot]
+) -> dict[str, Slot] | None:
+    """The bindings with which the premise is this literal; its own variables take any value."""
+    values = dict(bindings)
+    local = premise.occurrence.local
+    for slot, arg in zip(premise.occurrence.pattern.args, literal.pattern.args, strict=True):
+        match slot:
+            case Wildcard():
+                pass
+            case Variable(name):
+                if name not in local and values.setdefault(name, arg) != arg:
+                    return None
+            case Time():
+                return None
+            case _:
+                if slot != arg:
+                    return None
+    return values

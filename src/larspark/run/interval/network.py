@@ -1,0 +1,227 @@
+"""The network of a program, at work.
+
+    input ─ formula ─ rule ─ predicate ─ formula ─ rule ─ predicate ─ output
+
+A change enters at an input; every formula that it touches takes it in and fires the rules it stands
+in; what they derive waits at their heads until everything below them is done.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from larspark.base.atoms import Signature
+from larspark.base.problems import LarsparkError, Problem
+from larspark.run.interval.clock import Clock
+from larspark.run.interval.firing import Firing, Head, Tally
+from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
+from larspark.run.interval.kernels.scan import TIME
+from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread
+from larspark.run.interval.tuples import Arrived, LastOfGroups, LastTuples
+
+# A recursion that goes on for so many rounds will not end.
+ROUNDS_LIMIT = 100_000
+
+
+class Stage(Protocol):
+    """Predicates that depend on each other, evaluated after those they depend on."""
+
+    def run(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Flow:
+    """Predicates whose changes are worked off until nothing more follows."""
+
+    heads: list[Head]
+    recursive: bool
+
+    def run(self) -> None:
+        if self.recursive:
+            until_done(self.heads)
+        else:
+            for head in self.heads:
+                head.flush()
+
+
+@dataclass(slots=True)
+class Recomputed:
+    """A recursion over something that can be taken back: worked out anew for the present.
+
+    What supports itself in a circle cannot be taken back by counting. So nothing is promised here:
+    the time points at hand are evaluated from scratch, and the result is final.
+    """
+
+    clock: Clock
+    # Heads of the recursion itself, and those that the rest of the network sees.
+    scratch: list[Head]
+    given: list[Head]
+    inner: list[Keeper]
+    # What fires rules that do not start from the recursion: a formula, or nothing at all.
+    starts: list[tuple[Firing, Distinct | None]]
+    _done: dict[int, Ints] = field(default_factory=dict)
+    _floor: int | None = None
+
+    def run(self) -> None:
+        floor, last = self.clock.floor, self.clock.last
+        for keeper in self.inner:
+            keeper.clear()
+        for firing, source in self.starts:
+            rows = moments(floor, last) if source is None else source.covering(floor, last)
+            if len(rows):
+                firing.receive(1, rows)
+        until_done(self.scratch)
+        for number, (scratch, given) in enumerate(zip(self.scratch, self.given, strict=True)):
+            rows = scratch.distinct.covering(floor, last)
+            if self._floor == floor and len(self._done[number]):
+                given.distinct.receive(-1, self._done[number])
+            if len(rows):
+                given.distinct.receive(1, rows)
+            self._done[number] = rows
+        self._floor = floor
+
+
+@dataclass(slots=True)
+class Memory:
+    """`#remember`: what is output at t is in the stream at t for every later evaluation."""
+
+    clock: Clock
+    output: Distinct
+    fan: Fan
+    # Is it remembered only when time moves on, because the time point may still change?
+    late: bool
+
+    def run(self) -> None:
+        if not self.late:
+            self._remember(self.clock.floor, self.clock.last)
+
+    def tick(self, first: int, last: int) -> None:
+        """Time moves on from the time points [first, last]."""
+        if self.late:
+            self._remember(first, last)
+
+    def _remember(self, first: int, last: int) -> None:
+        rows = self.output.covering(first, last)
+        if len(rows):
+            self.fan.receive(1, rows)
+
+
+@dataclass(slots=True)
+class Eternity:
+    """`@T` over background atoms: they hold at every time point that the timeline has so far."""
+
+    clock: Clock
+    atoms: Ints
+    fan: Fan
+    # How far ahead of the evaluation time the formula looks.
+    ahead: int
+
+    def begin(self) -> None:
+        if self.clock.end is not None and not self.clock.is_open:
+            self._emit(self.clock.start, self.clock.end, self.clock.start)
+        elif self.clock.is_open:
+            self._emit(self.clock.start, self.clock.start + self.ahead - 1, self.clock.start)
+
+    def tick(self) -> None:
+        """The time points that the clock has come to are new."""
+        if self.clock.end is None:
+            self._emit(self.clock.floor, self.clock.last, None)
+        elif self.clock.is_open:
+            self._emit(
+                self.clock.floor + self.ahead, self.clock.last + self.ahead, self.clock.start
+            )
+
+    def _emit(self, first: int, last: int, known: int | None) -> None:
+        if first > last:
+            return
+        times = np.repeat(np.arange(first, last + 1), len(self.atoms))
+        rows = np.empty((len(times), TIME + 1 + self.atoms.shape[1]), np.int64)
+        rows[:, 0] = times if known is None else known
+        rows[:, TO] = FOREVER
+        rows[:, TIME] = times
+        rows[:, TIME + 1 :] = np.tile(self.atoms, (last - first + 1, 1))
+        self.fan.receive(1, rows)
+
+
+@dataclass(slots=True)
+class Network:
+    """Everything a program needs to run, once it is known when its timeline begins."""
+
+    clock: Clock
+    tally: Tally
+    inputs: dict[Signature, Fan] = field(default_factory=dict)
+    windows: list[LastTuples | LastOfGroups] = field(default_factory=list)
+    background: list[tuple[Fan, Ints]] = field(default_factory=list)
+    eternities: list[Eternity] = field(default_factory=list)
+    spreads: list[Spread] = field(default_factory=list)
+    memories: list[Memory] = field(default_factory=list)
+    # Rules without any formula to fire them: they fire once, when time begins.
+    starters: list[Firing] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    outputs: dict[Signature, Distinct] = field(default_factory=dict)
+    keepers: list[Keeper] = field(default_factory=list)
+    formula_count: int = 0
+    # Does every time point have to be worked on by itself?
+    single_steps: bool = False
+    _before: tuple[int, int] | None = None
+
+    def begin(self) -> None:
+        """Bring in what holds from the beginning."""
+        for fan, rows in self.background:
+            fan.receive(1, rows)
+        for eternity in self.eternities:
+            eternity.begin()
+        for firing in self.starters:
+            firing.receive(1, moments(self.clock.start, FOREVER))
+
+    def move(self, floor: int, last: int) -> None:
+        """Let the clock come to [floor, last], before anything arrives there."""
+        before, self._before = self._before, (floor, last)
+        self.clock.floor, self.clock.last = floor, last
+        self.tally.time_points += last - floor + 1
+        if before is not None:
+            for memory in self.memories:
+                memory.tick(*before)
+        for eternity in self.eternities:
+            eternity.tick()
+        for spread in self.spreads:
+            spread.tick()
+
+    def feed(self, rows: Mapping[Signature, Ints]) -> None:
+        """Bring in elements, as rows of pinned atoms."""
+        for signature, batch in rows.items():
+            fan = self.inputs.get(signature)
+            if fan is not None:
+                fan.receive(1, batch)
+
+    def arrive(self, arrived: Arrived) -> None:
+        """Let elements pass through the tuple windows."""
+        for window in self.windows:
+            window.arrive(arrived)
+
+    def work(self) -> None:
+        """Work off everything that follows."""
+        for stage in self.stages:
+            stage.run()
+
+    def settle(self) -> None:
+        """Forget what no window can see any more."""
+        for keeper in self.keepers:
+            keeper.settle()
+
+
+def until_done(heads: Sequence[Head]) -> None:
+    """Flush heads that depend on each other until nothing is pending."""
+    for _ in range(ROUNDS_LIMIT):
+        if not any([head.flush() for head in heads]):
+            return
+    message = f"a recursion derives ever new atoms: it was given up after {ROUNDS_LIMIT} rounds"
+    hint = "bound what the recursion computes, e.g. with a comparison"
+    raise LarsparkError(Problem("L403", message, hint=hint))
+
+
+def moments(first: int, last: int) -> Ints:
+    """The one row without variables that holds over an interval."""
+    return np.array([[first, last]], np.int64)
