@@ -3,11 +3,19 @@
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
-from larspark.base.problems import Severity
-from larspark.language import CODES, Dialect, parse_formula, parse_program, program_text
+from larspark.base.problems import LarsparkError, Severity
+from larspark.language import (
+    CODES,
+    Dialect,
+    parse_atom,
+    parse_formula,
+    parse_program,
+    program_text,
+)
 
 TEXTS = 100_000
 CHUNKS = 20
@@ -116,6 +124,26 @@ def test_random_and_mutated_programs_are_answered(chunk: int) -> None:
     # Mutations that are always refused, or never, would test one half of the parser only.
     assert TEXTS // CHUNKS * 0.02 < accepted < TEXTS // CHUNKS * 0.7
     assert slowest < 1
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_ten_kilobytes_of_random_text_are_answered_within_a_second(dialect: str) -> None:
+    chance = random.Random(dialect)  # noqa: S311
+    for _ in range(10):
+        text = "".join(chance.choices(PARTS, k=10_000))[:10_000]
+        start = time.perf_counter()
+        check_answer(text, dialect)
+        assert time.perf_counter() - start < 1
+
+
+def test_random_formulas_and_atoms_are_answered() -> None:
+    chance = random.Random(0)  # noqa: S311
+    for _ in range(3000):
+        text = chance.choice((random_text(chance), mutated(chance, LARS)))
+        parsed = parse_formula(text)
+        assert (parsed.formula is None) == bool(parsed.problems)
+        with suppress(LarsparkError):
+            parse_atom(text)
 
 
 HOSTILE: dict[str, str] = {

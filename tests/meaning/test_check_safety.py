@@ -142,7 +142,7 @@ def test_every_unbound_variable_is_told_once_and_in_order() -> None:
 
 def test_a_wildcard_cannot_stand_in_a_head() -> None:
     assert problems("q(_) :- p.") == [
-        "t.lars:1:1: error L204: `_` cannot stand in a head: it does not say which value to derive\n"
+        "t.lars:1:1: error L204: `_` cannot stand in a head: it names no value\n"
         "  hint: use a variable that the body binds"
     ]
 

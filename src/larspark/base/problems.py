@@ -1,9 +1,13 @@
 """What can be wrong, said with a code, a place and a way out."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
+
+# A longer line is of no help below a message.
+LONGEST_EXCERPT = 400
 
 
 class Severity(StrEnum):
@@ -32,6 +36,8 @@ class Problem:
     severity: Severity = Severity.ERROR
     # The text of the line the span starts on, for the caret; empty when there is no text.
     line_text: str = field(default="", compare=False)
+    # The word that is meant within the span, such as a variable.
+    focus: str = field(default="", compare=False)
 
     def render(self) -> str:
         """The problem as a person reads it, with the line and a caret below the place."""
@@ -58,6 +64,30 @@ class Problem:
             f"  {number} | {self.line_text}",
             f"  {' ' * len(number)} | {before}{'^' * width}",
         ]
+
+
+def placed(problem: Problem, texts: Mapping[str, str]) -> Problem:
+    """The problem with its line, and its span narrowed to the word that is meant.
+
+    >>> where = Span("a.lars", 1, 1, 1, 9)
+    >>> problem = Problem("L202", "`Y` is not bound", where, focus="Y")
+    >>> placed(problem, {"a.lars": "p(X, Y) :- q(X)."}).span.column
+    6
+    """
+    span = problem.span
+    if span is None or problem.line_text or span.source not in texts:
+        return problem
+    lines = texts[span.source].split("\n")
+    if problem.focus:
+        word = re.compile(rf"(?<!\w){re.escape(problem.focus)}(?!\w)")
+        for number in range(span.line, span.end_line + 1):
+            found = word.search(lines[number - 1], span.column - 1 if number == span.line else 0)
+            if found is not None:
+                start, end = found.span()
+                span = Span(span.source, number, start + 1, number, end + 1)
+                break
+    line = lines[span.line - 1].rstrip("\r")
+    return replace(problem, span=span, line_text=line if len(line) <= LONGEST_EXCERPT else "")
 
 
 class LarsparkError(Exception):

@@ -87,7 +87,7 @@ def parse_ground_atom(text: str, source: str = "<atom>") -> Atom:
 
     >>> parse_ground_atom('temp("New York", -3.5)')
     Atom(predicate='temp', args=('New York', -3.5))
-    >>> parse_ground_atom("tram(a1,St)")
+    >>> parse_ground_atom("tram(a1,St)")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     larspark.base.problems.LarsparkError: <atom>:1:9: error L312: `St` is a variable, ...
     """

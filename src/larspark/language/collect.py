@@ -62,6 +62,7 @@ class Collector:
             signatures.get("remember", frozenset()),
             tuple(self._backgrounds),
             name,
+            {source.name: source.text for source in self._sources},
         )
         if self._dialect is Dialect.LARS:
             self._warn_of_relations(program)

@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from larspark.base.problems import Problem, Severity, Span
+from larspark.base.problems import LONGEST_EXCERPT, Problem, Severity, Span
 from larspark.language.dialects import Dialect
 from larspark.language.tree import Tick
 
 # So many errors, and so many warnings, are listed for one text.
 MAX_PROBLEMS = 100
-# A longer line is of no help below a message.
-_LONGEST_EXCERPT = 400
 
 
 class TooManyProblemsError(Exception):
@@ -57,7 +55,7 @@ class Source:
         severity: Severity = Severity.ERROR,
     ) -> None:
         line = self.lines[span.line - 1].rstrip("\r")
-        excerpt = line if len(line) <= _LONGEST_EXCERPT else ""
+        excerpt = line if len(line) <= LONGEST_EXCERPT else ""
         self.problems.append(Problem(code, message, span, hint, severity, excerpt))
 
     def _count(self, severity: Severity) -> int:

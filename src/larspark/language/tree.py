@@ -3,6 +3,7 @@
 Trees are frozen and compare by content; the place they came from does not count.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -11,10 +12,6 @@ from larspark.base.problems import Span
 from larspark.base.terms import Constant, Term, Variable
 
 NOWHERE = Span("<program>", 1, 1, 1, 1)
-
-
-def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ Window: TypeAlias = TimeWindow | TupleWindow | FilterWindow | NamedWindow
 @dataclass(frozen=True, slots=True)
 class AtomFormula:
     atom: Atom
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +63,19 @@ class Comparison:
     operator: str
     left: Term
     right: Term
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
     value: bool
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
     body: "Formula"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ class And:
     """Two or more conjuncts; a conjunct is never itself an `And`."""
 
     parts: tuple["Formula", ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,46 +91,46 @@ class Or:
     """Two or more disjuncts; a disjunct is never itself an `Or`."""
 
     parts: tuple["Formula", ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Implies:
     left: "Formula"
     right: "Formula"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
     body: "Formula"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Always:
     body: "Formula"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class At:
     time: Term
     body: "Formula"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
     window: Window
     body: "Formula"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
     body: "Formula"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 Formula: TypeAlias = (
@@ -161,7 +158,7 @@ class Rule:
 
     head: Formula
     body: tuple[Formula, ...] = ()
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +167,7 @@ class Background:
 
     path: str
     signature: Signature
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +191,5 @@ class Program:
     remembered: frozenset[Signature] = frozenset()
     backgrounds: tuple[Background, ...] = ()
     source: str = field(default="<program>", compare=False, repr=False)
+    # The texts the program was read from, by source, to show places in them.
+    texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from larspark.base.atoms import Signature
-from larspark.base.problems import Problem
+from larspark.base.problems import Problem, placed
 from larspark.language.tree import Formula, Program, Rule
 from larspark.meaning.checked import Checked
 from larspark.meaning.dependencies import dependency_edges, evaluation_order, strata
@@ -59,6 +59,7 @@ def check(program: Program, background: Iterable[Signature] = (), *, ends: bool 
     )
     problems = [*too_deep, *signature_problems(sound, facts, parts)]
     problems.extend(_rule_problems(rules, parts, 0 if ends else future.end))
+    problems = [placed(problem, program.texts) for problem in problems]
     return replace(
         checked, partition_key=partition_key(checked), problems=tuple(sorted(problems, key=_place))
     )

@@ -245,9 +245,11 @@ def _time_window(window: TimeWindow, frame: Frame) -> View:
     outer = frame.timeline
     if not (frame.in_head and outer == frame.whole):
         times = times.meet(outer.times)
-    time, tuples = frame.now.floor
-    if tuples == 0 and time - back > outer.floor.time:
-        return View(times, Floor(time - back))
+    floor = Floor(frame.now.floor.time - back)
+    bounded = frame.now.floor.tuples == 0 and floor != EVERYTHING
+    # Where tuples were counted before, the bound in time is the one that can be relied on.
+    if bounded and (outer.floor.tuples != 0 or floor.time > outer.floor.time):
+        return View(times, floor)
     return View(times, outer.floor)
 
 

@@ -63,7 +63,7 @@ def rule_problems(rule: Rule, examples: Examples) -> Iterator[Problem]:
     for name, part in _first_places((rule.head,)):
         if name not in bound:
             message = f"head variable `{name}` is bound by no positive body atom"
-            yield Problem("L202", message, part.span, _hint(name, names, examples))
+            yield Problem("L202", message, part.span, _hint(name, names, examples), focus=name)
     yield from _body_problems(rule.body, examples)
 
 
@@ -155,7 +155,7 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
         else:
             hint = _hint(name, names, examples)
         message = f"variable `{name}` is bound by no positive body atom"
-        yield Problem("L203", message, part.span, hint)
+        yield Problem("L203", message, part.span, hint, focus=name)
 
 
 def _first_places(body: Iterable[Formula]) -> Iterator[tuple[str, Formula]]:
@@ -195,7 +195,7 @@ def _hint(name: str, names: Vocabulary, examples: Examples) -> str:
 def _wildcard_problems(head: Formula) -> Iterator[Problem]:
     for part in walk(head):
         if isinstance(part, AtomFormula) and any(isinstance(t, Wildcard) for t in part.atom.args):
-            message = "`_` cannot stand in a head: it does not say which value to derive"
+            message = "`_` cannot stand in a head: it names no value"
             yield Problem("L204", message, part.span, "use a variable that the body binds")
 
 

@@ -6,8 +6,11 @@ from typing import Self
 
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.meaning.checked import Checked
+from larspark.run.asp.core import NotEncodableError, encode
 from larspark.run.asp.formula import FormulaEvaluator
+from larspark.run.asp.plain import plain_rules
 from larspark.run.asp.solving import Solvable, TimeLimitError, in_order
+from larspark.run.asp.static import StaticEvaluator
 from larspark.run.asp.stepping import Derived, SteppingEngine
 from larspark.run.asp.views import View
 from larspark.run.protocol import Settings
@@ -36,9 +39,8 @@ class AspEngine(SteppingEngine):
     ) -> None:
         super().__init__(checked, background, settings, note)
         self._time_limit = time_limit
-        self._evaluator = FormulaEvaluator(checked, self._background, self._elements)
-        self._now: tuple[int, View] | None = None
-        self._standing: Derived = frozenset()
+        self._evaluator = self._new_evaluator()
+        self._t = 0
 
     def count(self, at: int) -> int:
         """How many answer streams there are at a time point."""
@@ -53,41 +55,48 @@ class AspEngine(SteppingEngine):
         return self._output(self._twin(at)._solvable().imaginable(), at)
 
     def _begin(self, t: int, timeline: View) -> None:
-        self._now = (t, timeline)
+        self._t = t
+        self._evaluator.begin(t, timeline)
 
     def _take(self, element: Element, *, counted: bool) -> None:
-        self._elements.add(element.t, element.atom, counted=counted)
+        arrival = self._elements.add(element.t, element.atom, counted=counted)
+        if arrival is not None:
+            self._evaluator.add(arrival)
 
     def _answer(self) -> Derived | None:
-        assert self._now is not None
-        t, _ = self._now
         try:
-            solvable = self._solvable()
-            answer = self._follow(solvable, t)
+            return self._follow(self._solvable())
         except TimeLimitError:
             self._tell(
                 f"an evaluation took longer than {self._time_limit} seconds: "
                 "the answer before it stands"
             )
-            return frozenset(Element(t, atom) for atom in self._previous)
-        return answer
+            return frozenset(Element(self._t, atom) for atom in self._previous)
 
-    def _follow(self, solvable: Solvable, t: int) -> Derived | None:
+    def _follow(self, solvable: Solvable) -> Derived | None:
         if not self._checked.several_models:
             return solvable.first()
         self._tell(SEVERAL)
         shown = self._checked.shown
-        output = [e for e in solvable.literals if e.t == t and e.atom.signature in shown]
+        output = [e for e in solvable.literals if e.t == self._t and e.atom.signature in shown]
         return solvable.closest(output, self._previous)
 
     def _answers(self) -> Iterator[Derived]:
         return in_order(self._solvable().models(), self._text)
 
     def _solvable(self) -> Solvable:
-        assert self._now is not None
-        t, timeline = self._now
         deadline = None if self._time_limit is None else time.monotonic() + self._time_limit
-        return self._evaluator.evaluate(t, timeline, deadline)
+        return self._evaluator.evaluate(deadline)
+
+    def _new_evaluator(self) -> StaticEvaluator | FormulaEvaluator:
+        rules = plain_rules(self._checked.rules)
+        if rules is None:
+            return FormulaEvaluator(self._checked, self._background, self._elements)
+        try:
+            core = encode(self._checked, rules, self._background)
+        except NotEncodableError:
+            return FormulaEvaluator(self._checked, self._background, self._elements)
+        return StaticEvaluator(core, self._background, self._elements, self._followed)
 
     def _text(self, answer: Derived) -> list[tuple[int, list[str]]]:
         stream = self._shown_stream(answer)

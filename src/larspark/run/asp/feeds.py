@@ -11,11 +11,13 @@ from larspark.run.asp.contents import Content, content
 from larspark.run.asp.core import (
     AtomFeed,
     Core,
+    CoreRule,
     LastFeed,
     NowFeed,
     PointsFeed,
     Slot,
     SoleFeed,
+    Within,
 )
 from larspark.run.asp.elements import Arrival, Elements
 from larspark.run.asp.plain import Mode, Windows
@@ -44,6 +46,11 @@ class Feeds:
                 self._rows[number] = kind(feed, inside, known.get(feed.signature, ()))
             else:
                 self._rows[number] = TimeRows(feed, inside)
+        for rule in core.rules:
+            if isinstance(rule, CoreRule):
+                for condition in rule.conditions:
+                    if isinstance(condition, Within):
+                        self._content(condition.windows)
 
     def begin(self, t: int, whole: View) -> None:
         """Time moves on to t."""
@@ -73,7 +80,7 @@ class Feeds:
 
     def view(self, windows: Windows) -> View:
         """The timeline that a chain of windows leaves."""
-        return self._content(windows).view()
+        return self._contents[windows].view()
 
     def _content(self, windows: Windows) -> Content:
         if windows not in self._contents:
@@ -253,7 +260,9 @@ def _reader(pattern: tuple[Constant | Wildcard | Slot, ...]) -> Callable[[Atom],
         args = cast("Row", atom.args)
         columns: dict[int, Constant] = {}
         for place, part in places:
-            wanted = columns.setdefault(part.column, args[place]) if isinstance(part, Slot) else part
+            wanted = (
+                columns.setdefault(part.column, args[place]) if isinstance(part, Slot) else part
+            )
             if wanted != args[place]:
                 return None
         return tuple(columns[column] for column in range(len(columns)))

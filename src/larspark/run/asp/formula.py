@@ -7,7 +7,7 @@ from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
 from larspark.meaning.walk import depth
-from larspark.run.asp.elements import Elements
+from larspark.run.asp.elements import Arrival, Elements
 from larspark.run.asp.instances import instances
 from larspark.run.asp.retention import retention
 from larspark.run.asp.situation import Situation
@@ -33,11 +33,21 @@ class FormulaEvaluator:
         self._background = tuple(background)
         self._elements = elements
         self._retention = retention(checked.rules)
+        self._t = 0
+        self._whole = View(0, -1)
 
-    def evaluate(self, t: int, timeline: View, deadline: float | None) -> Solvable:
-        """The answer streams at t."""
+    def begin(self, t: int, whole: View) -> None:
+        """Time moves on to t."""
+        self._t, self._whole = t, whole
         time, tuples = self._retention
         if math.isfinite(time) and math.isfinite(tuples):
             self._elements.forget_before(t - int(time), int(tuples))
-        situation = Situation(self._elements, self._background, timeline, t, self._checked.rules)
+
+    def add(self, arrival: Arrival) -> None:
+        """The elements are looked at when the program is evaluated."""
+
+    def evaluate(self, deadline: float | None) -> Solvable:
+        """The answer streams at the current tick."""
+        rules = self._checked.rules
+        situation = Situation(self._elements, self._background, self._whole, self._t, rules)
         return solvable(instances(self._checked, situation), deadline)

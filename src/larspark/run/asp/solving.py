@@ -1,7 +1,8 @@
 """Asking the solver: all models, the closest one, what holds in all of them or in some."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -39,19 +40,21 @@ def _swallow(code: object, message: str) -> None:
 
 @dataclass(slots=True)
 class Solvable:
-    """A ground program inside the solver; `literals` are its derivable elements of interest.
+    """A ground program inside the solver.
 
+    Of the derived elements that matter `facts` are certain, `literals` are up to the solver.
     `accept` decides whether a candidate is an answer stream, where that takes a check of its own;
     then `literals` holds every derivable element.
     """
 
     control: Control
     literals: dict[Element, int]
+    facts: ModelElements = frozenset()
     accept: Callable[[ModelElements], bool] | None = None
     deadline: float | None = None
     _rejected: int = field(default=0, init=False)
 
-    def models(self) -> Iterator[ModelElements]:
+    def models(self) -> Generator[ModelElements]:
         """All answer streams, as the solver finds them."""
         for candidate in self._candidates("ignore"):
             if self._accepts(candidate):
@@ -59,15 +62,18 @@ class Solvable:
 
     def first(self) -> ModelElements | None:
         """Some answer stream; the one if there is only one."""
-        return next(self.models(), None)
+        with closing(self.models()) as found:
+            return next(found, None)
 
     def closest(self, output: Sequence[Element], previous: frozenset[Atom]) -> ModelElements | None:
         """The answer stream whose output changes least from the previous one.
 
-        Of equally close ones it is the first by text: the one that has the first atom by which
-        they differ.
+        `output` are the elements that can be output. Of equally close answer streams it is the
+        first by text: the one that has the first atom by which they differ.
         """
         ordered = sorted(output, key=lambda element: atom_text(element.atom))
+        if not ordered:
+            return self.first()
         with self.control.backend() as backend:
             changes = [(self._sign(e, e.atom not in previous), 1) for e in ordered]
             backend.add_minimize(len(ordered) + 1, changes)
@@ -97,8 +103,9 @@ class Solvable:
     ) -> ModelElements:
         result: ModelElements | None = None
         if self.accept is None:
-            for result in self._candidates("ignore", mode):
-                pass
+            # The solver narrows or widens its result with every solution.
+            results = list(self._candidates("ignore", mode))
+            result = results[-1] if results else None
         else:
             for model in self.models():
                 result = model if result is None else combine(result, model)
@@ -118,13 +125,15 @@ class Solvable:
         return False
 
     def _candidates(self, opt_mode: str, enum_mode: str = "auto") -> Iterator[ModelElements]:
-        solve = self.control.configuration.solve
-        assert not isinstance(solve, str | None)
-        solve.models = 0
-        solve.opt_mode = opt_mode
-        solve.enum_mode = enum_mode
+        self._configure("models", "0")
+        self._configure("opt_mode", opt_mode)
+        self._configure("enum_mode", enum_mode)
         for solution in self._solutions():
-            yield frozenset(e for e, literal in self.literals.items() if solution.is_true(literal))
+            chosen = [e for e, literal in self.literals.items() if solution.is_true(literal)]
+            yield self.facts.union(chosen)
+
+    def _configure(self, option: str, setting: str) -> None:
+        setattr(self.control.configuration.solve, option, setting)
 
     def _solutions(self) -> Iterator[Solution]:
         if self.deadline is None:

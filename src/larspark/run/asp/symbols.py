@@ -1,9 +1,10 @@
 """Constants and the solver's symbols, one to one.
 
-Integers of 32 bits and text without the character NUL are symbols of the solver's own, which it
-orders as we do. Everything else is a number in a table, about which the solver knows nothing but
-whether two are equal.
+Integers of 32 bits and text that the solver can hold are symbols of its own, which it orders as we
+do. Everything else is wrapped, so that the solver knows nothing but whether two are equal.
 """
+
+import re
 
 from clingo import Function, Number, String, Symbol, SymbolType
 
@@ -11,41 +12,56 @@ from larspark.base.terms import Constant
 
 _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
 
+# Text ends with NUL for the solver, and lone surrogates have no encoding.
+_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
+
 
 class Symbols:
     """The symbols of one engine.
 
     >>> symbols = Symbols()
     >>> [str(symbols.symbol(value)) for value in (3, "a b", 2**40, 1.5)]
-    ['3', '"a b"', 'c(0)', 'c(1)']
-    >>> symbols.constant(symbols.symbol(1.5)), symbols.ordered
+    ['3', '"a b"', 'integer("1099511627776")', 'float("1.5")']
+    >>> constant(symbols.symbol(1.5)), symbols.ordered
     (1.5, False)
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[Constant, int] = {}
-        self._table: list[Constant] = []
-
-    @property
-    def ordered(self) -> bool:
-        """Does the solver order the symbols so far as we order constants?"""
-        return not self._table
+        # Does the solver order all symbols so far as we order their constants?
+        self.ordered = True
 
     def symbol(self, value: Constant) -> Symbol:
         """The symbol of a constant."""
-        if isinstance(value, int) and _SMALLEST <= value <= _LARGEST:
-            return Number(value)
-        if isinstance(value, str) and "\0" not in value:
-            return String(value)
-        if value not in self._numbers:
-            self._numbers[value] = len(self._table)
-            self._table.append(value)
-        return Function("c", [Number(self._numbers[value])])
+        match value:
+            case int() if _SMALLEST <= value <= _LARGEST:
+                return Number(value)
+            case str() if not _UNSPEAKABLE.search(value):
+                return String(value)
+            case int():
+                wrapped = Function("integer", [String(str(value))])
+            case float():
+                wrapped = Function("float", [String(repr(value))])
+            case _:
+                wrapped = Function("text", [String(value.encode("unicode_escape").decode())])
+        self.ordered = False
+        return wrapped
 
-    def constant(self, symbol: Symbol) -> Constant:
-        """The constant of a symbol."""
-        if symbol.type is SymbolType.Number:
-            return symbol.number
-        if symbol.type is SymbolType.String:
-            return symbol.string
-        return self._table[symbol.arguments[0].number]
+
+def constant(symbol: Symbol) -> Constant:
+    """The constant of a symbol.
+
+    >>> [constant(Symbols().symbol(value)) for value in (-3, "a", 10**18, "\\0")]
+    [-3, 'a', 1000000000000000000, '\\x00']
+    """
+    if symbol.type is SymbolType.Number:
+        return symbol.number
+    if symbol.type is SymbolType.String:
+        return symbol.string
+    text = symbol.arguments[0].string
+    match symbol.name:
+        case "integer":
+            return int(text)
+        case "float":
+            return float(text)
+        case _:
+            return text.encode().decode("unicode_escape")

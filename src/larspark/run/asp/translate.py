@@ -88,7 +88,7 @@ def guess_and_check(program: Instances, deadline: float | None = None) -> Solvab
             for holds in bodies:
                 backend.add_rule([supported], [holds])
             backend.add_rule([], [atom, -supported])
-    return Solvable(control, literals, Minimality(program).accepts, deadline)
+    return Solvable(control, literals, accept=Minimality(program).accepts, deadline=deadline)
 
 
 class Minimality:

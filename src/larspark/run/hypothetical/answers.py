@@ -1,5 +1,6 @@
 """Hypothetical answers as users see them: ranked, as lines, and as changes over time."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +8,6 @@ from itertools import chain, count
 from math import inf
 from typing import NamedTuple
 
-import orjson
 
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Constant, Term, Variable
@@ -118,7 +118,7 @@ def answer_line(answer: HypotheticalAnswer) -> str:
     if not answer.certain:
         line["deadline"] = answer.deadline
         line["seen"] = round(answer.seen, 3)
-    return orjson.dumps(line).decode()
+    return json.dumps(line, ensure_ascii=False)
 
 
 def shown(
@@ -155,8 +155,10 @@ def _program_names(instance: Instance) -> dict[str, Slot]:
     slots: list[Expression] = [arg for literal in literals for arg in literal.pattern.args]
     slots += [literal.t for literal in literals if isinstance(literal.t, Time)]
     for condition, _ in sorted(instance.where, key=str):
-        is_pattern = isinstance(condition, Pattern)
-        slots += condition.args if is_pattern else (condition.left, condition.right)
+        if isinstance(condition, Pattern):
+            slots += condition.args
+        else:
+            slots += (condition.left, condition.right)
     names: dict[str, Slot] = {}
     taken: set[str] = set()
     for is_time, found in ((False, object_names(slots)), (True, time_names(slots))):

@@ -8,7 +8,7 @@ that could have come is over. So a time point costs what its facts touch, and wh
 Facts of a premise over a span form runs: one run is one match, however long it grows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from math import inf
 from typing import TypeAlias
@@ -102,6 +102,22 @@ class Candidate:
             if isinstance(part, Run):
                 yield premise, part
 
+    @property
+    def is_general(self) -> bool:
+        """Does the answer still have variables that are not times?"""
+        return any(v is not None and self.values[v] is None for v in self.clause.key)
+
+    def wakes(self, t: int) -> float:
+        """When, after t, the answers it stands for change without a fact that touches it."""
+        if self.clause.denials or any(run.last >= t for _, run in self.runs()):
+            return t + 1
+        begins = [
+            self.low[premise.time] + premise.first
+            for premise in self.clause.lacking(self.mask)
+            if self.high[premise.time] < inf
+        ]
+        return max(t + 1, min(begins, default=inf))
+
     def last_chance(self) -> float:
         """The time point after which the candidate cannot become an answer, or is forgotten."""
         high = self.high
@@ -167,9 +183,25 @@ class Candidates:
         self.groups: dict[Key, dict[Candidate, None]] = {}
         # The groups in which something changed since this was emptied last.
         self.touched: set[Key] = set()
+        # The groups of answers that still have variables which are not times.
+        self.general: set[Key] = set()
         self._expiring: dict[int, list[Candidate]] = {}
         self._expiries: list[int] = []
         self._growing: list[tuple[_Entry, Run]] = []
+        for clause in clauses:
+            if not clause.premises:
+                self._add_standing(clause)
+
+    def _add_standing(self, clause: Clause) -> None:
+        """Without premises, a clause holds or waits for absences from the start."""
+        ends = (clause.low, clause.high)
+        values: list[Constant | None] = [None] * len(clause.names)
+        for solved in self._solved(clause, values, ends, clause.rigid, clause.checks):
+            self._group(Candidate(clause, 0, *solved[:3], (), solved[3]))
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.groups.values()))
 
     def next_change(self, t: int) -> float:
         """The first time point after t at which something ends without new facts."""
@@ -177,9 +209,9 @@ class Candidates:
             return t + 1
         return max(t + 1, self._expiries[0]) if self._expiries else inf
 
-    def step(self, t: int, facts: dict[Signature, list[Row]]) -> None:
+    def step(self, t: int, facts: Mapping[Signature, Sequence[Row]]) -> None:
         """Take in all facts of a time point, and drop what they leave without a chance."""
-        arrivals: list[tuple[_Entry, list[Row]]] = []
+        arrivals: list[tuple[_Entry, Sequence[Row]]] = []
         grown: list[tuple[_Entry, Run]] = []
         for signature, rows in facts.items():
             for entry in self._entries.get(signature, ()):
@@ -204,7 +236,7 @@ class Candidates:
         return tuple([row[position] for position in entry.premise.fixed])
 
     def _grow(
-        self, entry: _Entry, t: int, rows: list[Row], grown: list[tuple[_Entry, Run]]
+        self, entry: _Entry, t: int, rows: Sequence[Row], grown: list[tuple[_Entry, Run]]
     ) -> list[Row]:
         """Continue the runs of a premise; what starts a new one is returned."""
         started = []
@@ -264,7 +296,7 @@ class Candidates:
         parts = (*parts[:number], part, *parts[number + 1 :])
         if undecided or (candidate is None and clause.rigid):
             rigid = clause.rigid if candidate is None else ()
-            for solved in self._solved(clause, mask, values, ends, rigid, undecided):
+            for solved in self._solved(clause, values, ends, rigid, undecided):
                 self._add(Candidate(clause, mask, *solved[:3], parts, solved[3]), t)
         else:
             self._add(Candidate(clause, mask, tuple(values), *ends, parts, undecided), t)
@@ -306,7 +338,6 @@ class Candidates:
     def _solved(
         self,
         clause: Clause,
-        mask: int,
         values: list[Constant | None],
         ends: tuple[Ends, Ends],
         rigid: tuple[Pattern, ...],
@@ -338,11 +369,16 @@ class Candidates:
             table = place[1]
             table.setdefault(key, {})[candidate] = None
             candidate.places.append((table, key))
-        self.groups.setdefault(candidate.key, {})[candidate] = None
-        self.touched.add(candidate.key)
+        self._group(candidate)
         for _, run in candidate.runs():
             run.candidates[candidate] = None
         self._schedule(candidate, t)
+
+    def _group(self, candidate: Candidate) -> None:
+        self.groups.setdefault(candidate.key, {})[candidate] = None
+        self.touched.add(candidate.key)
+        if candidate.is_general:
+            self.general.add(candidate.key)
 
     def _schedule(self, candidate: Candidate, t: int) -> None:
         candidate.expiry = max(t, candidate.last_chance())
@@ -389,12 +425,13 @@ class Candidates:
         del group[candidate]
         if not group:
             del self.groups[candidate.key]
+            self.general.discard(candidate.key)
         self.touched.add(candidate.key)
         for _, run in candidate.runs():
             run.candidates.pop(candidate, None)
 
 
-def _order(arrival: tuple[_Entry, list[Row]]) -> tuple[int, int]:
+def _order(arrival: tuple[_Entry, Sequence[Row]]) -> tuple[int, int]:
     return arrival[0].order
 
 

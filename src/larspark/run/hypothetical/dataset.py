@@ -1,6 +1,6 @@
 """Background data and past facts, found by the arguments that are known."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from larspark.base.atoms import Atom, Signature
@@ -26,7 +26,7 @@ class Background:
         self._stream = frozenset(stream)
         self._indexes: dict[tuple[Signature, tuple[int, ...]], dict[Row, list[Row]]] = {}
         for atom in dict.fromkeys(atoms):
-            self._rows.setdefault(atom.signature, []).append(_ground(atom))
+            self._rows.setdefault(atom.signature, []).append(row_of(atom))
 
     def gives(self, signature: Signature) -> bool:
         return signature in self._rows
@@ -58,14 +58,15 @@ class History:
     def __init__(self, keep: dict[Signature, int | None]) -> None:
         # How many time points a fact is kept; None is for ever.
         self._keep = keep
-        self._facts: dict[Signature, dict[int, dict[Row, None]]] = {name: {} for name in keep}
+        self._facts: dict[Signature, dict[int, Sequence[Row]]] = {name: {} for name in keep}
 
-    def add(self, t: int, atom: Atom) -> None:
-        facts = self._facts.get(atom.signature)
-        if facts is not None:
-            facts.setdefault(t, {})[_ground(atom)] = None
+    def add(self, t: int, facts: Mapping[Signature, Sequence[Row]]) -> None:
+        for signature, kept in self._facts.items():
+            rows = facts.get(signature)
+            if rows:
+                kept[t] = rows
 
-    def at(self, signature: Signature, t: int) -> Iterable[Row]:
+    def at(self, signature: Signature, t: int) -> Sequence[Row]:
         return self._facts[signature].get(t, ())
 
     def times(self, signature: Signature, first: int, last: float) -> Iterator[int]:
@@ -85,7 +86,8 @@ class History:
                     del facts[oldest]
 
 
-def _ground(atom: Atom) -> Row:
+def row_of(atom: Atom) -> Row:
+    """The arguments of a ground atom."""
     row = []
     for arg in atom.args:
         if not isinstance(arg, int | float | str):

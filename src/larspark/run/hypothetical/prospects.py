@@ -232,9 +232,9 @@ class _Search:
             and isinstance(literal.t, int)
         ]
 
-    def _rows(self, premise: Premise, t: int) -> list[Row]:
+    def _rows(self, premise: Premise, t: int) -> Sequence[Row]:
         if t <= self._t:
-            return list(self._history.at(premise.signature, t))
+            return self._history.at(premise.signature, t)
         return [
             tuple(arg for arg in args if isinstance(arg, int | float | str))
             for moment, args in self._future(premise)

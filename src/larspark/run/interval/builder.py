@@ -8,6 +8,7 @@ import numpy as np
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Constant
+from larspark.language.tree import NOWHERE
 from larspark.meaning.checked import Checked
 from larspark.plan.literals import cannot
 from larspark.plan.operators import Derive, Group, Mode, Plan, Tuples
@@ -94,6 +95,7 @@ class Builder:
         self._formulas: dict[tuple[Shape, int, bool], Formula] = {}
         self._tuple_nodes: dict[tuple[Signature, Tuples], LastTuples | LastOfGroups] = {}
         self._stored: set[Shape] = set()
+        self._origin = NOWHERE
         self._background: dict[Signature, list[Atom]] = {}
         for atom in background:
             self._background.setdefault(atom.signature, []).append(atom)
@@ -104,7 +106,7 @@ class Builder:
         for group in self._plan.groups:
             for rule in group.rules:
                 parts = formulas(rule)
-                if len(parts) > 1 or group.recursive:
+                if len(parts) > 1 or group.recursive or any(negated for _, negated in parts):
                     self._stored.update(shape_of(seen) for seen, _ in parts)
         derived = {rule.atom.signature for rule in rules}
         asked = {seen.atom.signature for rule in rules for seen, _ in formulas(rule)}
@@ -286,6 +288,7 @@ class Builder:
             shape = shape_of(seen)
             copy = copies.get(shape, 0) if exactly else 0
             copies[shape] = copy + 1
+            self._origin = seen.origin
             found[number] = self._formula(shape, copy)
         return [found[number] for number, _ in parts]
 
@@ -443,7 +446,7 @@ class Builder:
             keepers.append(runs)
             return runs
         if reach.every > 1 and reach.past is None:
-            raise cannot("ask for `always` over a whole past that hops", shape.span)
+            raise cannot("ask for `always` over a whole past that hops", self._origin)
         window = WindowSize(clock.start, reach.past, reach.future, reach.every, clock.end)
         profile = Profile(shape.width, clock.floor - 1, window)
         sweep = Sweep(profile, clock, sink)
@@ -468,7 +471,7 @@ class Builder:
             if node is not None:
                 fan.consumers.append(node)
             if self._clock.is_open and shape.reach.future is None:
-                raise cannot("pin background data to a timeline without an end", origin)
+                raise cannot("pin background data to a timeline without an end", self._origin)
             rows = next(rows for fan, rows in self._network.background if fan is channel.source)
             ahead = shape.reach.future or 0
             atoms = np.ascontiguousarray(rows[:, TO + 1 :])

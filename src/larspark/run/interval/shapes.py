@@ -4,6 +4,7 @@ Formulas of the same shape have the same rows, so they can share a store.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,13 +18,15 @@ from larspark.run.interval.kernels.scan import KEEP, PICK_TIME, TIME
 from larspark.run.interval.nodes import Node, Patterns, ScanNode
 
 
-class Slot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Slot:
     """A place for a variable, by the number of its first occurrence."""
 
     number: int
 
 
-class Given(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Given:
     """A constant."""
 
     value: Constant

@@ -1,0 +1,174 @@
+"""One solve per evaluation, of the static encoding."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from types import SimpleNamespace
+
+from clingo import Control, Number, Supremum, Symbol, Tuple_
+
+from larspark.base.atoms import Atom, Element, Signature
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant
+from larspark.run.asp.core import Core
+from larspark.run.asp.elements import Arrival, Elements
+from larspark.run.asp.feeds import Feeds, Row
+from larspark.run.asp.plain import Windows
+from larspark.run.asp.solving import Solvable, TimeLimitError, new_control
+from larspark.run.asp.symbols import Symbols, constant
+from larspark.run.asp.text import Calculation, Text
+from larspark.run.asp.views import View
+
+# So many values may be calculated in one evaluation: `p(X+1) :- p(X)` would never end.
+CALCULATION_LIMIT = 2_000_000
+
+_TRUE = Number(1)
+_CACHED_ROWS = 100_000
+
+
+class StaticEvaluator:
+    """Grounds and solves the encoding anew at every evaluation; windows are kept up to date.
+
+    `wanted` are the predicates whose derived elements matter.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        background: Iterable[Atom],
+        elements: Elements,
+        wanted: Iterable[Signature],
+    ) -> None:
+        self._core = core
+        self._elements = elements
+        self._feeds = Feeds(core, background, elements)
+        self._wanted = sorted(wanted)
+        self._symbols = Symbols()
+        self._text = Text(core, self._symbols, ordered=True)
+        self._rows: dict[Row, Symbol] = {}
+        self._t = 0
+        self._whole = View(0, -1)
+        self._calculated = 0
+        self._deadline: float | None = None
+
+    def begin(self, t: int, whole: View) -> None:
+        """Time moves on to t."""
+        self._t, self._whole = t, whole
+        self._feeds.begin(t, whole)
+
+    def add(self, arrival: Arrival) -> None:
+        """The stream has one more element."""
+        self._feeds.add(arrival)
+
+    def evaluate(self, deadline: float | None) -> Solvable:
+        """The answer streams at the current tick."""
+        self._feeds.refresh()
+        self._deadline = deadline
+        if len(self._rows) > _CACHED_ROWS:
+            self._rows.clear()
+        control = self._ground()
+        if not self._symbols.ordered and self._text.ordered:
+            # A constant came up that the solver does not order as we do.
+            self._text = Text(self._core, self._symbols, ordered=False)
+            control = self._ground()
+        literals: dict[Element, int] = {}
+        facts: set[Element] = set()
+        for signature in self._wanted:
+            self._read(control, signature, literals, facts)
+        return Solvable(control, literals, frozenset(facts), deadline=deadline)
+
+    def _ground(self) -> Control:
+        control = new_control()
+        control.add("base", [], self._text.program)
+        self._calculated = 0
+        control.ground([("base", [])], context=self._context())
+        return control
+
+    def _context(self) -> SimpleNamespace:
+        functions: dict[str, Callable[..., list[Symbol]]] = {
+            "t": self._in_timeline,
+            "i": lambda symbol: [_TRUE] if isinstance(constant(symbol), int) else [],
+        }
+        for number in self._core.given:
+            functions[f"g{number}"] = self._given(number)
+        for name, calculation in self._text.calculations.items():
+            functions[name] = self._calculate(calculation)
+        for name, windows in self._text.windows.items():
+            functions[name] = self._bounds(windows) if name[0] == "b" else self._within(windows)
+        return SimpleNamespace(**functions)
+
+    def _given(self, number: int) -> Callable[[], list[Symbol]]:
+        def rows() -> list[Symbol]:
+            return [self._row(row) for row in self._feeds.rows(number)]
+
+        return rows
+
+    def _row(self, row: Row) -> Symbol:
+        known = self._rows.get(row)
+        if known is None:
+            symbols = [self._symbols.symbol(value) for value in row]
+            known = symbols[0] if len(symbols) == 1 else Tuple_(symbols) if symbols else _TRUE
+            self._rows[row] = known
+        return known
+
+    def _calculate(self, calculation: Calculation) -> Callable[..., list[Symbol]]:
+        def call(*arguments: Symbol) -> list[Symbol]:
+            self._calculated += 1
+            if self._calculated > CALCULATION_LIMIT:
+                message = f"more than {CALCULATION_LIMIT} values were calculated in one evaluation"
+                hint = "does a rule with arithmetic in its head feed itself?"
+                raise LarsparkError(Problem("L410", message, hint=hint))
+            if self._deadline is not None and time.monotonic() > self._deadline:
+                raise TimeLimitError
+            result = calculation([constant(argument) for argument in arguments])
+            return [] if result is None else [self._symbols.symbol(result)]
+
+        return call
+
+    def _in_timeline(self, symbol: Symbol) -> list[Symbol]:
+        point = constant(symbol)
+        return [_TRUE] if isinstance(point, int) and self._whole.has_time(point) else []
+
+    def _within(self, windows: Windows) -> Callable[[Symbol], list[Symbol]]:
+        view = self._feeds.view(windows)
+
+        def test(symbol: Symbol) -> list[Symbol]:
+            point = constant(symbol)
+            return [_TRUE] if isinstance(point, int) and view.has_time(point) else []
+
+        return test
+
+    def _bounds(self, windows: Windows) -> Callable[[], list[Symbol]]:
+        view = self._feeds.view(windows)
+
+        def bounds() -> list[Symbol]:
+            high = Supremum if view.end is None else self._symbols.symbol(view.end)
+            return [Tuple_([self._symbols.symbol(view.start), high])]
+
+        return bounds
+
+    def _read(
+        self,
+        control: Control,
+        signature: Signature,
+        literals: dict[Element, int],
+        facts: set[Element],
+    ) -> None:
+        number, pinned = self._core.predicates[signature]
+        for atom in control.symbolic_atoms.by_signature(f"r{number}", self._core.arities[number]):
+            values = [constant(argument) for argument in atom.symbol.arguments]
+            element = _element(signature, values, pinned, self._t)
+            if self._elements.holds(*element) is not None:
+                continue
+            if atom.is_fact:
+                facts.add(element)
+            elif atom.literal:
+                # Atoms without a literal are mentioned, but nothing can derive them.
+                literals[element] = atom.literal
+
+
+def _element(signature: Signature, values: Sequence[Constant], pinned: bool, t: int) -> Element:
+    if not pinned:
+        return Element(t, Atom(signature.predicate, tuple(values)))
+    *args, time_point = values
+    point = time_point if isinstance(time_point, int) else t
+    return Element(point, Atom(signature.predicate, tuple(args)))

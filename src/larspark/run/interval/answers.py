@@ -1,0 +1,152 @@
+"""Answers of the interval engine: intervals as they are kept, turned into what is asked for."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.terms import Constant, constant_text
+from larspark.run.interval.constants import decode, integers, tags
+from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.nodes import Distinct, cut
+from larspark.run.protocol import Change, Point
+
+Rows = dict[Signature, Ints]
+
+
+class IntervalAnswers:
+    """The output over [first, last].
+
+    Nothing is built before it is asked for: until the engine moves on, the rows stay in its stores.
+    """
+
+    def __init__(
+        self,
+        first: int,
+        last: int,
+        outputs: Mapping[Signature, Distinct],
+        ended: Mapping[Signature, list[Ints]],
+        values: Sequence[Constant],
+    ) -> None:
+        self.first = first
+        self.last = last
+        self._outputs: Mapping[Signature, Distinct] | None = outputs
+        self._ended = ended
+        self._values = values
+        self._rows: Rows = {}
+
+    def freeze(self) -> None:
+        """Take the rows out of the stores, before they change."""
+        if self._outputs is None:
+            return
+        for signature, output in self._outputs.items():
+            _, ended = output.store.settle(self.last)
+            parts = [*self._ended.get(signature, ()), ended, output.store.rows()]
+            rows = cut(np.concatenate(parts), self.first, self.last)
+            if len(rows):
+                self._rows[signature] = rows
+        self._outputs = None
+
+    def rows(self) -> Rows:
+        """For every predicate the rows (from, to, codes of arguments), maximal and disjoint."""
+        self.freeze()
+        return self._rows
+
+    def points(self) -> Iterator[Point]:
+        holding: set[Atom] = set()
+        changes = {change.t: change for change in self.changes()}
+        output = frozenset(holding)
+        for t in range(self.first, self.last + 1):
+            change = changes.get(t)
+            if change is not None:
+                holding.difference_update(change.removed)
+                holding.update(change.added)
+                output = frozenset(holding)
+            yield Point(t, output)
+
+    def changes(self) -> Iterator[Change]:
+        added: defaultdict[int, list[Atom]] = defaultdict(list)
+        removed: defaultdict[int, list[Atom]] = defaultdict(list)
+        for atom, start, end in self._intervals():
+            added[start].append(atom)
+            if end < self.last:
+                removed[end + 1].append(atom)
+        for t in sorted({*added, *removed}):
+            yield Change(t, _sorted(added.get(t, ())), _sorted(removed.get(t, ())))
+
+    def intervals(self) -> Sequence[tuple[Atom, int, int]]:
+        return sorted(self._intervals(), key=lambda row: (row[1], atom_text(row[0])))
+
+    def table(self) -> pa.Table:
+        parts = [
+            pa.table(
+                {
+                    "atom": _texts(signature, rows[:, TO + 1 :], self._values),
+                    "from": pa.array(rows[:, FROM]),
+                    "to": pa.array(rows[:, TO]),
+                }
+            )
+            for signature, rows in self.rows().items()
+        ]
+        empty = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
+        table = pa.concat_tables([empty.empty_table(), *parts])
+        return table.sort_by([("from", "ascending"), ("atom", "ascending")]).combine_chunks()
+
+    def _intervals(self) -> Iterator[tuple[Atom, int, int]]:
+        for signature, rows in self.rows().items():
+            atoms = atoms_of(signature, rows[:, TO + 1 :], self._values)
+            yield from zip(atoms, rows[:, FROM].tolist(), rows[:, TO].tolist(), strict=True)
+
+
+def atoms_at(
+    outputs: Mapping[Signature, Distinct], t: int, values: Sequence[Constant]
+) -> frozenset[Atom]:
+    """What holds at one time point."""
+    return frozenset(
+        atom
+        for signature, output in outputs.items()
+        for atom in atoms_of(signature, output.covering(t, t)[:, TO + 1 :], values)
+    )
+
+
+def atoms_of(signature: Signature, args: Ints, values: Sequence[Constant]) -> Iterator[Atom]:
+    """The atoms of rows of argument codes."""
+    if not signature.arity:
+        return iter([Atom(signature.predicate)] * len(args))
+    columns = [decoded(args[:, place], values) for place in range(signature.arity)]
+    return (Atom(signature.predicate, each) for each in zip(*columns, strict=True))
+
+
+def decoded(codes: Ints, values: Sequence[Constant]) -> list[Constant]:
+    """The constants of a column of codes."""
+    if not tags(codes).any():
+        numbers: list[Constant] = integers(codes).tolist()
+        return numbers
+    unique, places = np.unique(codes, return_inverse=True)
+    constants = [decode(code, values) for code in unique.tolist()]
+    return [constants[place] for place in places.tolist()]
+
+
+def _texts(signature: Signature, args: Ints, values: Sequence[Constant]) -> pa.Array:
+    """Atoms as text, column by column."""
+    if not signature.arity:
+        return pa.array([signature.predicate] * len(args), pa.string())
+    columns: list[pa.Array | pa.Scalar] = []
+    for place in range(signature.arity):
+        codes = args[:, place]
+        if not tags(codes).any():
+            texts = pc.cast(pa.array(integers(codes)), pa.string())
+        else:
+            unique, places = np.unique(codes, return_inverse=True)
+            each = [constant_text(decode(code, values)) for code in unique.tolist()]
+            texts = pc.take(pa.array(each, pa.string()), pa.array(places))
+        columns.append(texts)
+    inner = pc.binary_join_element_wise(*columns, ",") if len(columns) > 1 else columns[0]
+    return pc.binary_join_element_wise(f"{signature.predicate}(", inner, ")", "")
+
+
+def _sorted(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+    return tuple(sorted(atoms, key=atom_text))

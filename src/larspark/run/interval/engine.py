@@ -1,0 +1,170 @@
+"""The interval engine: stratified programs, worked off as intervals of evaluation time."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from weakref import ref
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.facts import AnyBatch
+from larspark.meaning.checked import Checked
+from larspark.plan.build import plan
+from larspark.run.answers import PointAnswers
+from larspark.run.interval.answers import IntervalAnswers, atoms_at
+from larspark.run.interval.arrivals import (
+    Arrivals,
+    Chunk,
+    distinct_elements,
+    one_by_one,
+    rows_of,
+    slices,
+    split_times,
+)
+from larspark.run.interval.builder import Builder
+from larspark.run.interval.clock import Clock
+from larspark.run.interval.constants import Constants
+from larspark.run.interval.kernels.layout import FOREVER, Ints
+from larspark.run.interval.network import Network
+from larspark.run.protocol import Answers, Model, Point, Settings
+
+# After so many steps everything is looked through for what can be forgotten.
+_HOUSEKEEPING = 128
+
+
+class IntervalEngine:
+    """Evaluates a stratified program as intervals of evaluation time.
+
+    Elements wait until time comes to them; then they flow through the network, slice by slice.
+    """
+
+    def __init__(self, checked: Checked, background: Iterable[Atom], settings: Settings) -> None:
+        self._checked = checked
+        self._background = frozenset(background) | checked.background
+        self._settings = settings
+        self._plan = plan(checked)
+        self._constants = Constants()
+        self._arrivals = Arrivals(self._constants)
+        self._start = settings.start
+        self._network: Network | None = None
+        self._answered: int | None = None
+        self._latest_answers: ref[IntervalAnswers] | None = None
+        self._arrived = 0
+        self._steps = 0
+
+    def append(self, batch: AnyBatch) -> None:
+        """Take elements in; they wait until `advance` comes to their time."""
+        first = self._arrivals.append(batch)
+        if self._start is None:
+            self._start = first
+
+    def advance(self, t: int) -> Answers:
+        """The answers after the last advance, up to t; in push mode one for each tick."""
+        self._close_answers()
+        network = self._network or self._begin(t)
+        first = network.clock.start if self._answered is None else self._answered + 1
+        last = t if self._settings.until is None else min(t, self._settings.until)
+        if last < first:
+            return PointAnswers(first, last, [])
+        self._answered = last
+        taken = self._arrivals.take(None if network.clock.hindsight else last)
+        if self._settings.push:
+            return PointAnswers(first, last, list(self._ticks(network, taken, first, last)))
+        ended: dict[Signature, list[Ints]] = {}
+        floor = first
+        for boundary, part in self._slices(network, taken, first, last):
+            self._step(network, part, floor, boundary)
+            if boundary < last:
+                for signature, output in network.outputs.items():
+                    _, gone = output.store.settle(boundary)
+                    if len(gone):
+                        ended.setdefault(signature, []).append(gone)
+            floor = boundary + 1
+        answers = IntervalAnswers(first, last, network.outputs, ended, self._constants.values)
+        self._latest_answers = ref(answers)
+        return answers
+
+    def _close_answers(self) -> None:
+        """Whoever still holds the last answers gets the rows before they change."""
+        if self._latest_answers is not None:
+            answers = self._latest_answers()
+            if answers is not None:
+                answers.freeze()
+            self._latest_answers = None
+
+    def _begin(self, t: int) -> Network:
+        """The timeline begins, now that it is known when."""
+        start = t if self._start is None else self._start
+        settings = self._settings
+        end: int | None = None
+        if settings.until is not None:
+            end = settings.until
+        elif self._checked.future_heads:
+            end = FOREVER
+        elif settings.hindsight:
+            latest = self._arrivals.latest
+            end = t if latest is None else max(t, latest)
+        clock = Clock(start, end, start, start, settings.hindsight)
+        builder = Builder(
+            self._checked,
+            self._plan,
+            self._background,
+            clock,
+            self._constants,
+            push=settings.push,
+        )
+        self._start = start
+        self._network = builder.build()
+        self._network.begin()
+        return self._network
+
+    def _slices(
+        self, network: Network, taken: Mapping[Signature, Chunk], first: int, last: int
+    ) -> Iterator[tuple[int, Mapping[Signature, Chunk]]]:
+        if network.single_steps:
+            parts = split_times(taken)
+            return ((t, parts.get(t, {})) for t in range(first, last + 1))
+        if network.clock.hindsight:
+            return iter([(last, taken)])
+        return slices(taken, last)
+
+    def _step(
+        self, network: Network, part: Mapping[Signature, Chunk], floor: int, last: int
+    ) -> None:
+        """Let time come to [floor, last], with the elements that arrive there."""
+        network.move(floor, last)
+        known = network.clock.start if network.clock.hindsight else None
+        if network.windows:
+            arrived = {name: distinct_elements(chunk, known) for name, chunk in part.items()}
+            network.arrive(arrived)
+            network.feed({name: elements.rows for name, elements in arrived.items()})
+        else:
+            network.feed(
+                {
+                    name: rows_of(chunk, known)
+                    for name, chunk in part.items()
+                    if name in network.inputs
+                }
+            )
+        network.work()
+        self._steps += 1
+        if self._steps % _HOUSEKEEPING == 0:
+            network.settle()
+
+    def _ticks(
+        self, network: Network, taken: Mapping[Signature, Chunk], first: int, last: int
+    ) -> Iterator[Point]:
+        """One output when a time point begins, and one after each of its elements.
+
+        With hindsight all elements are known from the beginning, and there is nothing to tick.
+        """
+        hindsight = network.clock.hindsight
+        parts = split_times(taken)
+        for t in range(first, last + 1):
+            here = [] if hindsight else list(one_by_one(parts.get(t, {})))
+            self._step(network, taken if hindsight and t == first else {}, t, t)
+            yield Point(t, atoms_at(network.outputs, t, self._constants.values), self._arrived)
+            for signature, elements in here:
+                network.arrive({signature: elements})
+                network.feed({signature: elements.rows})
+                network.work()
+                self._arrived += 1
+                atoms = atoms_at(network.outputs, t, self._constants.values)
+                yield Point(t, atoms, self._arrived)

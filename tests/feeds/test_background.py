@@ -1,0 +1,127 @@
+"""Background data in files."""
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from larspark.base.atoms import Signature
+from larspark.base.problems import LarsparkError
+from larspark.feeds import read_background
+
+LINE = Signature("line", 2)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def shown(atoms):
+    return [str(atom) for atom in atoms]
+
+
+def failure(*args, **options):
+    with pytest.raises(LarsparkError) as error:
+        read_background(*args, **options)
+    return str(error.value)
+
+
+def test_a_csv_file_gives_a_fact_for_each_record(write):
+    path = write("lines.csv", 'a1,l1\n\na2,"l 2"\n7,2.50\n')
+    assert shown(read_background(path, LINE)) == ["line(a1,l1)", 'line(a2,"l 2")', "line(7,2.5)"]
+
+
+def test_the_name_of_the_file_is_the_predicate_if_none_is_given(write):
+    assert shown(read_background(write("line.csv", "a1,l1\n"))) == ["line(a1,l1)"]
+    path = write("2013-lines.csv", "a1,l1\n")
+    assert failure(path) == (
+        f"error L316: the name of {path} is not a predicate\n"
+        '  hint: name one, e.g. `#background "lines.csv" as line/2.`'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "facts"),
+    [
+        ("id,speed\na,1\nb,2\n", None, ["p(a,1)", "p(b,2)"]),
+        ("id,speed\na,1\nb,2\n", True, ["p(a,1)", "p(b,2)"]),
+        ("id,speed\na,1\n", False, ["p(id,speed)", "p(a,1)"]),
+        ("id,name\na,x\n", None, ["p(id,name)", "p(a,x)"]),
+        ("id,name\na,x\n", True, ["p(a,x)"]),
+        ("a,1\nb,x\n", None, ["p(a,1)", "p(b,x)"]),
+        ("a,x\n", None, ["p(a,x)"]),
+        ("a,x\n", True, []),
+    ],
+)
+def test_a_header_is_known_by_a_text_above_numbers_or_because_it_is_said(
+    write, text, header, facts
+):
+    path = write("p.csv", text)
+    assert shown(read_background(path, Signature("p", 2), header=header)) == facts
+
+
+def test_parquet_and_tsv_and_compressed_files_are_read(write, tmp_path):
+    path = tmp_path / "line.parquet"
+    pa.parquet.write_table(pa.table({"id": ["a1", "a2"], "line": [1, 2]}), path)
+    assert shown(read_background(path)) == ["line(a1,1)", "line(a2,2)"]
+    assert shown(read_background(write("line.tsv", "a1\tl1\n"), LINE)) == ["line(a1,l1)"]
+
+
+def test_json_lines_and_facts_are_read(write):
+    text = '{"atom": "line(a1,l1)"}\n\n{"predicate": "line", "args": ["a2", 2.0]}\n{"atoms": []}\n'
+    assert shown(read_background(write("l.jsonl", text), LINE)) == ["line(a1,l1)", "line(a2,2)"]
+    text = "% lines\nline(a1,l1). line(a2,\n 2).\nplan(l1,a,b,3)."
+    path = write("l.lars", text)
+    assert shown(read_background(path)) == ["line(a1,l1)", "line(a2,2)", "plan(l1,a,b,3)"]
+
+
+def test_facts_of_another_signature_are_refused(write):
+    path = write("l.lars", "line(a1,l1).\nline(a1).\nbus(b,c).")
+    assert failure(path, LINE) == (
+        f"{path}:2:1: error L316: line(a1) is not a fact of `line/2`\n"
+        f"{path}:3:1: error L316: bus(b,c) is not a fact of `line/2`"
+    )
+
+
+def test_all_problems_of_a_file_are_told_at_once(write):
+    path = write("l.jsonl", '{"t": 1, "atom": "a"}\n{"atom": "p(X)"}\n{}\n')
+    assert failure(path) == (
+        f"{path}:1:3: error L309: background data has no time\n"
+        '  1 | {"t": 1, "atom": "a"}\n    |   ^\n  hint: leave `t` out\n'
+        f"{path}:2:13: error L312: `X` is a variable, and a fact has none\n"
+        '  2 | {"atom": "p(X)"}\n    |             ^\n'
+        '  hint: quote a text that does not begin with a lowercase letter: "X"\n'
+        f"{path}:3:1: error L309: there is no atom in this line\n  3 | {{}}\n    | ^"
+    )
+    path = write("l.lars", "@36 a.\na :- b.\n")
+    assert failure(path) == (
+        f"{path}:1:1: error L315: background data has no time\n"
+        "  1 | @36 a.\n    | ^\n  hint: write `line(a1,l1).`\n"
+        f"{path}:2:3: error L315: a rule has no place among facts\n  2 | a :- b.\n    |   ^"
+    )
+    path = write("l.csv", "a,1\nb,\nc\n\xff,4\n".encode("latin-1"))
+    assert failure(path, LINE) == (
+        f"{path}:4:1: error L307: column `1`: the text is not valid UTF-8\n"
+        f"{path}:2:1: error L313: column `2`: there is no value\n"
+        f"{path}:3:1: error L316: the record has 1 values, not 2\n  3 | c\n    | ^"
+    )
+
+
+def test_the_number_of_columns_must_be_that_of_the_arguments(write, tmp_path):
+    path = write("l.csv", "a,b,c\n")
+    assert failure(path, LINE) == (
+        f"error L316: {path} has 3 columns, and a fact of `line/2` has not"
+    )
+    path = tmp_path / "line.parquet"
+    pa.parquet.write_table(pa.table({"id": [[1]]}), path)
+    assert failure(path) == "error L305: column `id` has the type list<element: int64>, no constant"
+
+
+def test_an_empty_csv_file_has_no_columns(write):
+    path = write("line.csv", "")
+    assert failure(path, LINE) == f"{path}:1:1: error L304: there are no columns"

@@ -1,0 +1,440 @@
+"""Hypothetical and supported answers by their definitions, on small universes, by brute force.
+
+Random programs are made of simple rules, so that everything can be written out: for each ground
+atom, seen from each evaluation time, all sets of literals that derive it. From those, the
+definitions can be read off. Nothing here is shared with the engine.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from larspark.base.atoms import Atom, fact
+from larspark.language import parse_formula, parse_program
+from larspark.language.tree import Formula
+from larspark.meaning.check import check
+from larspark.meaning.checked import Checked
+from larspark.run.hypothetical import HypotheticalAnswer, TimedAtom
+
+CONSTANTS = ("a", "b")
+INPUTS = ("i", "j", "k")
+# Derived predicates, from the lowest: a rule asks for lower ones only.
+LAYERS = ("p", "q", "r")
+# No answer of a random program lies further from its evidence than this.
+REACH = 14
+
+
+class Item(NamedTuple):
+    """A part of a rule body; `kind` is one of now, some, always, at."""
+
+    kind: str
+    predicate: str
+    argument: str
+    negated: bool = False
+    window: int | None = None
+    shift: int = 0
+    hop: int = 1
+
+    def __str__(self) -> str:
+        atom = f"{self.predicate}({self.argument})"
+        every = f" every {self.hop}" if self.hop > 1 else ""
+        window = "" if self.window is None else f"[{self.window}{every}] "
+        match self.kind:
+            case "now":
+                text = atom
+            case "at":
+                text = f"{window}@T{self.shift:+d} {atom}" if self.shift else f"{window}@T {atom}"
+            case kind:
+                text = f"{window}{kind} {atom}"
+        return f"not {text}" if self.negated else text
+
+
+class SimpleRule(NamedTuple):
+    """`shift` is None for a plain head, else the head is at `T + shift`."""
+
+    predicate: str
+    shift: int | None
+    items: tuple[Item, ...]
+    different: bool = False
+
+    def __str__(self) -> str:
+        head = f"{self.predicate}(X)"
+        if self.shift is not None:
+            head = f"@T{self.shift:+d} {head}" if self.shift else f"@T {head}"
+        parts = [*map(str, self.items), *(["X != a"] if self.different else [])]
+        return f"{head} :- {', '.join(parts)}."
+
+
+class Token(NamedTuple):
+    """A literal: an input atom at t, or the absence of an atom at t, seen from `now`."""
+
+    t: int
+    predicate: str
+    argument: str
+    negated: bool = False
+    now: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{'not ' if self.negated else ''}@{self.t} {self.predicate}({self.argument})"
+
+
+Support = frozenset[Token]
+
+
+def antichain(sets: Iterable[Support]) -> frozenset[Support]:
+    """Those of the sets that contain no other one."""
+    kept: list[Support] = []
+    for one in sorted(set(sets), key=len):
+        if not any(other <= one for other in kept):
+            kept.append(one)
+    return frozenset(kept)
+
+
+class Answer(NamedTuple):
+    argument: str
+    t: int
+    hypotheses: frozenset[str]
+    evidence: frozenset[str]
+
+
+@dataclass(eq=False)
+class Definition:
+    """A random program over the time points from 0 on."""
+
+    rules: tuple[SimpleRule, ...]
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        inputs = ", ".join(f"{name}/1" for name in INPUTS)
+        self.text = "\n".join([f"#input {inputs}.", *map(str, self.rules)])
+        self.supports = cache(self.supports)  # type: ignore[method-assign]
+
+    def checked(self) -> Checked:
+        return checked(self.text)
+
+    # All sets of literals that derive an atom
+
+    def supports(self, predicate: str, argument: str, t: int, now: int) -> frozenset[Support]:
+        found: list[Support] = []
+        for rule in self.rules:
+            if rule.predicate != predicate or (rule.different and argument == "a"):
+                continue
+            if rule.shift is None and t != now:
+                continue
+            times = range(now + 3) if rule.shift is None else [t - rule.shift]
+            uses_time = any(item.kind == "at" for item in rule.items)
+            for moment in times if uses_time else [0]:
+                if moment < 0:
+                    continue
+                for other in CONSTANTS if any(i.argument == "Y" for i in rule.items) else ["a"]:
+                    values = {"X": argument, "Y": other, "a": "a", "b": "b", "_": "_"}
+                    ways: list[Support] = [frozenset()]
+                    for item in rule.items:
+                        more = self.item_supports(item, values[item.argument], moment, now)
+                        ways = list(antichain(one | two for one in ways for two in more))
+                    found += ways
+        return antichain(found)
+
+    def item_supports(self, item: Item, value: str, moment: int, now: int) -> frozenset[Support]:
+        points = self.points(item, moment, now)
+        if item.negated == (item.kind == "always"):
+            # One time point suffices: some, or not always.
+            ways = (self.literal_supports(item, value, point, now) for point in points)
+            return antichain(way for each in ways for way in each)
+        joined: list[Support] = [frozenset()]
+        if not points and item.kind == "always":
+            return frozenset()
+        for point in points:
+            more = self.literal_supports(item, value, point, now)
+            joined = list(antichain(one | two for one in joined for two in more))
+        return frozenset(joined)
+
+    def points(self, item: Item, moment: int, now: int) -> list[int]:
+        if item.kind == "now":
+            return [now]
+        late = now % item.hop
+        first = -1 if item.window is None else now - late - item.window
+        window = range(max(0, first), now - late + 1)
+        if item.kind == "at":
+            point = moment + item.shift
+            return [point] if point >= 0 and (item.window is None or point in window) else []
+        return list(window)
+
+    def literal_supports(self, item: Item, value: str, point: int, now: int) -> frozenset[Support]:
+        if item.negated:
+            return frozenset([frozenset([Token(point, item.predicate, value, True, now)])])
+        values = CONSTANTS if value == "_" else (value,)
+        if item.predicate in INPUTS:
+            return frozenset(frozenset([Token(point, item.predicate, v)]) for v in values)
+        return antichain(
+            way for v in values for way in self.supports(item.predicate, v, point, now)
+        )
+
+    # The definitions
+
+    def status(self, token: Token, facts: frozenset[Token], t: int) -> str:
+        """Is what a negative literal denies certain, impossible, or open at t?"""
+        values = CONSTANTS if token.argument == "_" else (token.argument,)
+        if token.predicate in INPUTS:
+            if token.t > t:
+                return "open"
+            present = any(Token(token.t, token.predicate, value) in facts for value in values)
+            return "certain" if present else "impossible"
+        best = "impossible"
+        for value in values:
+            for way in self.supports(token.predicate, value, token.t, token.now or 0):
+                split = self.split(way, facts, t)
+                if split is not None:
+                    if not split[0]:
+                        return "certain"
+                    best = "open"
+        return best
+
+    def split(
+        self, way: Support, facts: frozenset[Token], t: int
+    ) -> tuple[Support, Support] | None:
+        """The hypotheses and the evidence of a set of literals; None when it is refuted."""
+        hypotheses, evidence = set(), set()
+        for token in way:
+            if not token.negated:
+                if token in facts:
+                    evidence.add(token)
+                elif token.t > t:
+                    hypotheses.add(token)
+                else:
+                    return None
+                continue
+            match self.status(token, facts, t):
+                case "certain":
+                    return None
+                case "impossible":
+                    evidence.add(token)
+                case _:
+                    hypotheses.add(token)
+        return frozenset(hypotheses), frozenset(evidence)
+
+    def consistent(self, hypotheses: Support, facts: frozenset[Token], t: int) -> bool:
+        """Do the hypotheses not derive what they deny?"""
+        positive = facts | {token for token in hypotheses if not token.negated}
+        denied = {token for token in hypotheses if token.negated}
+        for token in denied:
+            values = CONSTANTS if token.argument == "_" else (token.argument,)
+            for value in values:
+                if token.predicate in INPUTS:
+                    if Token(token.t, token.predicate, value) in positive:
+                        return False
+                    continue
+                for way in self.supports(token.predicate, value, token.t, token.now or 0):
+                    if all(
+                        one in positive
+                        if not one.negated
+                        else one in denied or self.status(one, facts, t) == "impossible"
+                        for one in way
+                    ):
+                        return False
+        return True
+
+    def hypothetical(
+        self, predicate: str, facts: frozenset[Token], t: int
+    ) -> dict[tuple[str, int], set[tuple[Support, Support]]]:
+        """For each answer the pairs of minimal hypotheses and minimal evidence (also none)."""
+        found = {}
+        for argument in CONSTANTS:
+            for moment in range(t + REACH):
+                pairs = set()
+                for now in range(t + REACH):
+                    for way in self.supports(predicate, argument, moment, now):
+                        split = self.split(way, facts, t)
+                        if split is not None and self.consistent(split[0], facts, t):
+                            pairs.add(split)
+                pairs = {(_texts(h), _texts(e)) for h, e in pairs}
+                minimal = {(h, e) for h, e in pairs if not any(other < h for other, _ in pairs)}
+                found[argument, moment] = {
+                    (h, e)
+                    for h, e in minimal
+                    if not any(o == h and other < e for o, other in minimal)
+                }
+        return found
+
+    def supported(self, predicate: str, facts: frozenset[Token], t: int) -> set[Answer]:
+        """All supported answers: those that rest on some fact."""
+        return {
+            Answer(argument, moment, hypotheses, evidence)
+            for (argument, moment), pairs in self.hypothetical(predicate, facts, t).items()
+            for hypotheses, evidence in pairs
+            if any(not text.startswith("not ") for text in evidence)
+        }
+
+
+def _texts(tokens: Support) -> frozenset[str]:
+    return frozenset(token.text for token in tokens)
+
+
+# What the engine says, made comparable
+
+
+def ground(answers: Iterable[HypotheticalAnswer]) -> set[Answer]:
+    """The engine's answers with all values for variables, minimal again where that was needed."""
+    found: set[Answer] = set()
+    open_ones = False
+    for answer in answers:
+        names = sorted({name for item in answer.hypotheses for name in _variables(item)})
+        open_ones |= bool(names)
+        for values in product(CONSTANTS, repeat=len(names)):
+            chosen = dict(zip(names, values, strict=True))
+            if any(_violates(restriction, chosen) for restriction in answer.where):
+                continue
+            argument, t = answer.answer["X"], answer.answer["T"]
+            assert isinstance(t, int), answer
+            found.add(
+                Answer(
+                    chosen["X"] if argument is None else str(argument),
+                    t,
+                    frozenset(_ground_text(item, chosen) for item in answer.hypotheses),
+                    frozenset(map(str, answer.evidence)),
+                )
+            )
+    if not open_ones:
+        return found
+    return {
+        one
+        for one in found
+        if not any(
+            other[:2] == one[:2]
+            and (
+                other.hypotheses < one.hypotheses
+                or (other.hypotheses == one.hypotheses and other.evidence < one.evidence)
+            )
+            for other in found
+        )
+    }
+
+
+def _variables(item: TimedAtom) -> Iterator[str]:
+    for arg in item.atom.args:
+        if hasattr(arg, "name"):
+            yield arg.name
+
+
+def _violates(restriction: str, chosen: dict[str, str]) -> bool:
+    left, _, right = restriction.partition("!=")
+    return chosen.get(left, left) == chosen.get(right, right)
+
+
+def _ground_text(item: TimedAtom, chosen: dict[str, str]) -> str:
+    args = tuple(chosen[a.name] if hasattr(a, "name") else a for a in item.atom.args)
+    return str(TimedAtom(item.t, Atom(item.atom.predicate, args), item.negated))
+
+
+# Random programs and streams
+
+
+def items(lower: tuple[str, ...], negated: bool, timed: bool) -> st.SearchStrategy[Item]:
+    """Parts of a body; with `timed`, `T` is bound by the head and needs no window."""
+    predicates = st.sampled_from((*INPUTS, *lower))
+    arguments = st.sampled_from(("X", "X", "X", "Y", "_", "a"))
+    if negated:
+        arguments = st.sampled_from(("X", "X", "_", "a"))
+    sizes = st.integers(0, 2)
+    fixed = st.just(negated)
+    hops = st.sampled_from((1, 1, 1, 2))
+    plain = st.builds(Item, st.just("now"), predicates, arguments, fixed)
+    windowed = st.builds(
+        lambda kind, predicate, argument, size, hop: Item(
+            kind, predicate, argument, negated, max(size, hop if hop > 1 else 0), 0, hop
+        ),
+        st.sampled_from(("some", "always")),
+        predicates,
+        arguments,
+        sizes,
+        hops,
+    )
+    pinned = st.builds(
+        Item,
+        st.just("at"),
+        predicates,
+        arguments,
+        fixed,
+        st.one_of(st.none(), sizes) if timed else sizes,
+        st.integers(-1, 2) if timed else st.just(0),
+    )
+    return st.one_of(pinned if timed else plain, windowed, pinned)
+
+
+@st.composite
+def rules(draw: st.DrawFn, layer: int, negation: bool, windows: bool) -> SimpleRule:
+    lower = LAYERS[:layer]
+    timed = not windows or draw(st.booleans())
+    if windows:
+        parts = draw(st.lists(items(lower, False, timed), min_size=1, max_size=2))
+    else:
+        pinned = st.builds(
+            Item,
+            st.just("at"),
+            st.sampled_from((*INPUTS, *lower)),
+            st.sampled_from(("X", "X", "Y", "_", "a")),
+            shift=st.integers(-1, 2),
+        )
+        parts = draw(st.lists(pinned, min_size=1, max_size=3))
+    # X and T have to be bound by something that is seen.
+    first = parts[0]
+    parts[0] = first._replace(argument="X")
+    if timed and not any(item.kind == "at" for item in parts):
+        parts[0] = parts[0]._replace(kind="at", window=None, hop=1)
+    if not timed:
+        at_most_one = [item for item in parts if item.kind == "at"][1:]
+        parts = [item for item in parts if item not in at_most_one] or [first]
+    if negation and draw(st.booleans()):
+        denied = items(lower, True, timed) if windows or not timed else None
+        if denied is None:
+            denied = st.builds(
+                Item,
+                st.just("at"),
+                st.sampled_from((*INPUTS, *lower)),
+                st.sampled_from(("X", "_", "a")),
+                negated=st.just(True),
+                shift=st.integers(-1, 2),
+            )
+        item = draw(denied)
+        if item.kind != "at" or any(part.kind == "at" for part in parts):
+            parts.append(item)
+    shift = draw(st.integers(-1, 2)) if timed else None
+    return SimpleRule(LAYERS[layer], shift, tuple(parts), draw(st.booleans()))
+
+
+@st.composite
+def definitions(draw: st.DrawFn, negation: bool = False, windows: bool = True) -> Definition:
+    """A program whose last layer is the query's predicate `r`."""
+    chosen = []
+    for layer in range(len(LAYERS)):
+        most = 1 if layer == 0 and windows else 2
+        chosen += draw(st.lists(rules(layer, negation, windows), min_size=1, max_size=most))
+    return Definition(tuple(chosen))
+
+
+def streams(last: int = 4) -> st.SearchStrategy[frozenset[Token]]:
+    tokens = st.builds(
+        Token, st.integers(0, last), st.sampled_from(INPUTS), st.sampled_from(CONSTANTS)
+    )
+    return st.frozensets(tokens, max_size=9)
+
+
+def elements(facts: Iterable[Token]) -> list[tuple[int, Atom]]:
+    return sorted((token.t, fact(token.predicate, token.argument)) for token in facts)
+
+
+def checked(text: str) -> Checked:
+    parsed = parse_program(text)
+    assert parsed.problems == (), parsed.problems
+    return check(parsed.program)
+
+
+def formula(text: str) -> Formula:
+    parsed = parse_formula(text)
+    assert parsed.formula is not None, parsed.problems
+    return parsed.formula
