@@ -133,6 +133,11 @@ def test_laser_rules_are_read_as_they_are_written() -> None:
     )
 
 
+def test_a_broken_line_does_not_take_the_next_one_with_it() -> None:
+    parsed = parse_program("~\na b :- c\n", dialect="laser")
+    assert refused(parsed) == ["L110", "L104"]
+
+
 def test_directives_and_comments_are_read_in_lasers_dialect_too() -> None:
     assert read("#show q/1.\n% comment\nq(X) :- p(X)\n", "laser") == "#show q/1.\nq(X) :- p(X).\n"
 

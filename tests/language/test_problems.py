@@ -335,7 +335,7 @@ window or time
     ),
     (
         "#tick 1 s. #tick 2 s.",
-        """t.lars:1:12: error L120: `#tick` says 2 s here and 1 s before
+        """t.lars:1:12: error L120: `#tick` says 2 s, and 1 s before
   1 | #tick 1 s. #tick 2 s.
     |            ^^^^^^^^^
   hint: a program has one length of time points""",

@@ -268,6 +268,8 @@ def test_a_text_without_a_file_includes_only_what_its_reader_gives() -> None:
     assert problem.message == '"one.lars" cannot be included: the program is not a file'
     parsed = parse_program('#include "one.lars".', read={"one.lars": "a."}.__getitem__)
     assert parsed.program == Program((Rule(A),))
+    (problem,) = parse_program('#include "two.lars".', read={}.__getitem__).problems
+    assert problem.message == '"two.lars" cannot be included: there is no such file'
 
 
 def test_an_unknown_dialect_is_a_problem() -> None:

@@ -1,5 +1,6 @@
 """Random small stratified programs with streams: dense enough that much is derived."""
 
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -14,9 +15,9 @@ VALUES = ("x", "y")
 LEVELS = 4
 LAST = 9
 
-# More than once stands what should come more often.
-WINDOWS = ("[0]", "[1]", "[2]", "[3]", "[5]", "[*]", "[+2]", "[2,+1]", "[4 every 2]", "[3,+1 every 3]")
-TUPLE_WINDOWS = ("[#1]", "[#3]", "[#5]", "[#2 by X]", "[only a(_)] [#2]", "[3] [#4]")
+# Twice stands what should come more often.
+WINDOWS = ("[0]", "[1]", "[2]", "[3]", "[5]", "[*]", "[+2]", "[2,+1]")
+TUPLE_WINDOWS = ("[#1]", "[#3]", "[#5]", "[#2 by X]")
 SHAPES = (
     "{atom}",
     "{window} some {atom}",
@@ -25,9 +26,11 @@ SHAPES = (
     "{window} always {atom}",
     "{window} @T {atom}",
     "{window} @T {atom}",
-    "[4] always reset [3] some {atom}",
     "[3] some ({atom} or {name}({argument}) and c(x))",
 )
+HOPPING_WINDOWS = ("[4 every 2]", "[3,+1 every 3]")
+NESTED_TUPLE_WINDOWS = ("[only a(_)] [#2]", "[3] [#4]")
+NESTED_SHAPES = ("[4] always reset [3] some {atom}",)
 
 
 class Case(NamedTuple):
@@ -41,11 +44,15 @@ class Case(NamedTuple):
         return f"at {self.at}:\n{self.text}\n{facts}"
 
 
-def random_case(seed: int) -> Case:
-    """A program without problems, a stream, and a time point at which to look."""
+def random_case(seed: int, *, simple: bool = False) -> Case:
+    """A program without problems, a stream, and a time point at which to look.
+
+    A simple one has neither hopping nor nested windows.
+    """
     random = Random(seed)  # noqa: S311 - tests want the same numbers every time
+    author = _Author(random, simple)
     while True:
-        rules = [_rule(random, level) for level in range(LEVELS) for _ in range(2)]
+        rules = [author.rule(level) for level in range(LEVELS) for _ in range(2)]
         text = "\n".join(["#input a/1, b/1, c/1.", *rules])
         program = parse_program(text).program
         assert program is not None, text
@@ -66,37 +73,45 @@ def _stream(random: Random) -> tuple[Element, ...]:
     )
 
 
-def _rule(random: Random, level: int) -> str:
-    below = [f"p{n}" for n in range(level)]
-    binder = below[-1:] if below and random.random() < 0.6 else INPUTS
-    body = [_element(random, binder, ("X",))]
-    for _ in range(random.randrange(3)):
+class _Author:
+    def __init__(self, random: Random, simple: bool) -> None:
+        self._random = random
+        self._windows = WINDOWS if simple else WINDOWS + HOPPING_WINDOWS
+        self._tuple_windows = TUPLE_WINDOWS if simple else TUPLE_WINDOWS + NESTED_TUPLE_WINDOWS
+        self._shapes = SHAPES if simple else SHAPES + NESTED_SHAPES
+
+    def rule(self, level: int) -> str:
+        random = self._random
+        below = tuple(f"p{n}" for n in range(level))
+        binder = below[-1:] if below and random.random() < 0.6 else INPUTS
+        body = [self._element(binder, ("X",))]
         # A predicate may depend on itself, as long as no negation is on the way.
-        body.append(_element(random, (*INPUTS, *below, f"p{level}"), ("X", "X", "x", "_", "Y")))
-    if any("(Y)" in part for part in body) and random.random() < 0.5:
-        body.append("X != Y")
-    if random.random() < 0.3:
-        negated = _element(random, (*INPUTS, *below), ("X", "y", "_"))
-        body.append(f"not {negated.replace('@T', 'some')}")
-    head = f"p{level}(X)"
-    if any("@T" in part for part in body):
-        head = random.choice((head, f"@T {head}", f"@T {head}", f"@T+1 {head}", f"@T-2 {head}"))
+        seen = (*INPUTS, *below, f"p{level}")
+        body += [self._element(seen, ("X", "X", "x", "_", "Y")) for _ in range(random.randrange(3))]
+        if any("(Y)" in part for part in body) and random.random() < 0.5:
+            body.append("X != Y")
         if random.random() < 0.3:
-            body.append(f"T > {random.randrange(6)}")
-    return f"{head} :- {', '.join(body)}."
+            negated = self._element((*INPUTS, *below), ("X", "y", "_"))
+            body.append(f"not {negated.replace('@T', 'some')}")
+        head = f"p{level}(X)"
+        if any("@T" in part for part in body):
+            heads = (head, f"@T {head}", f"@T {head}", f"@T+1 {head}", f"@T-2 {head}")
+            head = random.choice(heads)
+            if random.random() < 0.3:
+                body.append(f"T > {random.randrange(6)}")
+        return f"{head} :- {', '.join(body)}."
 
-
-def _element(random: Random, names: tuple[str, ...] | list[str], arguments: tuple[str, ...]) -> str:
-    """A positive body element; only input may stand under a tuple window."""
-    name, argument = random.choice(names), random.choice(arguments)
-    window = random.choice(WINDOWS)
-    if name in INPUTS and random.random() < 0.3:
-        window = random.choice(TUPLE_WINDOWS)
-    if "by X" in window:
-        argument = "X"
-    if "only" in window:
-        name = "a"
-    shape = random.choice(SHAPES)
-    return shape.format(
-        window=window, atom=f"{name}({argument})", name=name, argument=argument
-    )
+    def _element(self, names: Sequence[str], arguments: Sequence[str]) -> str:
+        """A positive body element; only input may stand under a tuple window."""
+        random = self._random
+        name, argument = random.choice(names), random.choice(arguments)
+        window = random.choice(self._windows)
+        if name in INPUTS and random.random() < 0.3:
+            window = random.choice(self._tuple_windows)
+        if "by X" in window:
+            argument = "X"
+        if "only" in window:
+            name = "a"
+        atom = f"{name}({argument})"
+        shape = random.choice(self._shapes)
+        return shape.format(window=window, atom=atom, name=name, argument=argument)

@@ -24,7 +24,8 @@ from larspark.language.windows import tick_text
 MAX_CHARACTERS = 10_000_000
 MAX_FILES = 100
 
-# Gives the text of a file that is named relative to the main program's directory.
+# Gives the text of a file that is named relative to the main program's directory; raises
+# LookupError, OSError or ValueError when there is none.
 Read = Callable[[str], str]
 
 
@@ -106,9 +107,7 @@ class Collector:
         match directive:
             case TickDirective(tick, span):
                 if self._tick is not None and tick != self._tick:
-                    message = (
-                        f"`#tick` says {tick_text(tick)} here and {tick_text(self._tick)} before"
-                    )
+                    message = f"`#tick` says {tick_text(tick)}, and {tick_text(self._tick)} before"
                     source.report("L120", message, span, "a program has one length of time points")
                 self._tick = tick
             case SignaturesDirective(word, signatures):
@@ -150,6 +149,8 @@ class Collector:
             return refuse(f"a program has at most {MAX_FILES} files")
         try:
             text = self._read(path)
+        except LookupError:
+            return refuse("there is no such file")
         except OSError as error:
             return refuse(error.strerror or "it cannot be read")
         except ValueError as error:

@@ -56,8 +56,8 @@ def laser_statements(source: Source) -> Iterator[Statement]:
     broken = False
     brackets = 0
     for token in tokenize(source):
-        if token.leads_line and brackets == 0 and tokens and not _continued(tokens[-1], token):
-            if not broken:
+        if token.leads_line and brackets == 0 and not _continued(tokens, token):
+            if tokens and not broken:
                 yield Statement(tokens, tokens[-1])
             tokens, broken = [], False
         if token.type == "DOT":
@@ -74,8 +74,8 @@ def laser_statements(source: Source) -> Iterator[Statement]:
         yield Statement(tokens, tokens[-1])
 
 
-def _continued(last: Token, token: Token) -> bool:
-    return last.text in _JOINING or token.text in _JOINING
+def _continued(before: list[Token], token: Token) -> bool:
+    return bool(before) and (before[-1].text in _JOINING or token.text in _JOINING)
 
 
 def read_laser_rule(statement: Statement) -> Rule | None:
@@ -139,7 +139,8 @@ class LaserBuilder:
         return _nested(children, Always(as_formula(children[2]), span))
 
     def group(self, children: Children) -> Piece:
-        return children[1]  # type: ignore[no-any-return]
+        piece: Piece = children[1]
+        return piece
 
     def at(self, children: Children) -> Piece:
         span = span_between(children[0], children[-1])
@@ -149,15 +150,12 @@ class LaserBuilder:
         past, future, unit = (whole_number(token) or 0 for token in children[2:7:2])
         token = children[0]
         if unit != 1:
-            message = (
-                f"Laser multiplies the sizes of the window by {unit}; by definition it is a hop"
-            )
-            token.source.report(
-                "L145", message, children[6].span, "write 1 here, and the sizes in full"
-            )
+            message = f"Laser multiplies the sizes by {unit}, and by definition this is a hop"
+            hint = "write 1 here, and the sizes in full"
+            token.source.report("L145", message, children[6].span, hint)
         elif future != 0:
             message = "Laser looks into the future with `box` only; read as defined"
-            token.source.warn("L145", message, children[4].span, "")
+            token.source.warn("L145", message, children[4].span)
         return _windowed(children, TimeWindow(past, future))
 
     def tuple_window(self, children: Children) -> Piece:

@@ -76,7 +76,7 @@ def stage_keys(checked: Checked) -> tuple[Key | None, ...]:
 
     The rules of a stratum can be cut by its own key when the lower strata are finished before.
     """
-    if checked.strata is None:
+    if not checked.strata:
         return ()
     home = {predicate: n for n, layer in enumerate(checked.strata) for predicate in layer}
     last = len(checked.strata) - 1
@@ -88,12 +88,12 @@ def stage_keys(checked: Checked) -> tuple[Key | None, ...]:
 
 
 def _needs(checked: Checked) -> list[Need]:
-    free = _free_predicates(checked)
+    free, chooses = _free_predicates(checked), _chooses(checked)
     needs = []
     for number, rule in enumerate(checked.rules):
         read = _stream_atoms(rule.body, free)
-        if read or _chooses(checked):
-            atoms = (*_stream_atoms((rule.head,), free), *read)
+        atoms = (*_stream_atoms((rule.head,), free), *read)
+        if read or (atoms and chooses):
             needs.append(_need(number, rule, atoms))
     return needs
 

@@ -6,11 +6,12 @@ gives finitely many elements that contain every answer stream, and every rule in
 can be true in one. The rest of the ground program is never looked at.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant
 from larspark.language.tree import At, AtomFormula, Formula, NamedWindow, Rule, Windowed
 from larspark.meaning.checked import Checked
 from larspark.meaning.grounding import (
@@ -40,6 +41,8 @@ from larspark.meaning.windows import apply_window
 
 # The number of elements that may be derived, and of rule instances.
 SIZE_LIMIT = 50_000
+# How often rules may lead to new elements, one after the other.
+STEP_LIMIT = 1_000
 
 
 class Instance(NamedTuple):
@@ -75,25 +78,65 @@ def ground_program(
         if _within(point, start, end):
             universe.add(point, atom)
     given = len(universe.elements)
-    instances: list[list[Instance]] = [[] for _ in checked.rules]
+    growing = [_GrowingRule(rule, checked.derived) for rule in checked.rules]
     order = _rule_order(checked)
     waiting = set(order)
+    steps = 0
     while waiting:
         number = next(number for number in order if number in waiting)
         waiting.discard(number)
         stream = universe.whole(start, end)
         matcher = Matcher(stream, background, _bits_from(given, universe))
-        rule = checked.rules[number]
-        instances[number] = list(_instances(rule, matcher, t))
-        size = sum(map(len, instances)) + len(universe.elements) - given
-        _refuse_size(size)
-        new = _derivable(instances[number], stream, t, checked.derived) - universe.numbers.keys()
+        new = growing[number].grow(matcher, t) - universe.numbers.keys()
         for point, atom in sorted(new, key=lambda element: (element[0], str(element[1]))):
             universe.add(point, atom)
         changed = {element.atom.signature for element in new}
-        waiting |= {other for other in order if changed & _body_signatures(checked.rules[other])}
-    merged = list(dict.fromkeys(instance for found in instances for instance in found))
-    return GroundProgram(universe.whole(start, end), _bits_from(given, universe), merged)
+        waiting |= {other for other in order if changed & growing[other].reads}
+        steps += bool(new)
+        instances = sum(len(rule.instances) for rule in growing)
+        _refuse_size(instances + len(universe.elements) - given, steps)
+    merged = dict.fromkeys(found for rule in growing for found in rule.instances.values() if found)
+    return GroundProgram(universe.whole(start, end), _bits_from(given, universe), list(merged))
+
+
+class _GrowingRule:
+    """A rule with the instances found so far, by their substitutions; None where there is none."""
+
+    def __init__(self, rule: Rule, derived: frozenset[Signature]) -> None:
+        self._rule = rule
+        self._derived = derived
+        self._formulas = (rule.head, *rule.body)
+        self._names = [v.name for formula in self._formulas for v in variables(formula)]
+        self.reads = {part.atom.signature for formula in rule.body for part in _atoms(formula)}
+        self.instances: dict[frozenset[tuple[str, Constant]], Instance | None] = {}
+
+    def grow(self, matcher: Matcher, t: int) -> set[Element]:
+        """Match the rule anew; the elements that the heads of new instances can ask for."""
+        wanted: set[Element] = set()
+        for binding in matcher.bindings(self._rule.body, t):
+            key = frozenset(binding.items())
+            if key in self.instances:
+                continue
+            refuse_unbound(self._names, binding, self._rule.head)
+            instance = self.instances[key] = self._instance(binding, matcher.stream)
+            if instance is not None:
+                elements = _wanted(instance.head, matcher.stream, matcher.stream, t, True)
+                wanted.update(Element(*e) for e in elements if e[1].signature in self._derived)
+        return wanted
+
+    def _instance(self, binding: Binding, stream: Stream) -> Instance | None:
+        """The ground rule, unless a time lies outside the timeline or a term has no value."""
+        if not pins_in_timeline(self._formulas, binding, stream):
+            return None
+        rule = self._rule
+        pins = [part.time for part in walk(rule.head) if isinstance(part, At)]
+        try:
+            if not all(stream.has_time(time_point(pin, binding)) for pin in pins):
+                return None
+            body = GroundAnd(tuple(ground(part, binding) for part in rule.body))
+            return Instance(ground(rule.head, binding), body)
+        except NoValueError:
+            return None
 
 
 def _within(point: int, start: int, end: int | None) -> bool:
@@ -118,45 +161,6 @@ def _rule_order(checked: Checked) -> list[int]:
 
 def _atoms(formula: Formula) -> Iterator[AtomFormula]:
     return (part for part in walk(formula) if isinstance(part, AtomFormula))
-
-
-def _body_signatures(rule: Rule) -> set[Signature]:
-    return {part.atom.signature for formula in rule.body for part in _atoms(formula)}
-
-
-def _instances(rule: Rule, matcher: Matcher, t: int) -> Iterator[Instance]:
-    formulas = (rule.head, *rule.body)
-    names = [variable.name for formula in formulas for variable in variables(formula)]
-    for binding in matcher.bindings(rule.body, t):
-        refuse_unbound(names, binding, rule.head)
-        if not pins_in_timeline(formulas, binding, matcher.stream):
-            continue
-        try:
-            if _head_in_timeline(rule, binding, matcher.stream):
-                body = GroundAnd(tuple(ground(part, binding) for part in rule.body))
-                yield Instance(ground(rule.head, binding), body)
-        except NoValueError:
-            continue
-
-
-def _head_in_timeline(rule: Rule, binding: Binding, stream: Stream) -> bool:
-    return all(
-        stream.has_time(time_point(part.time, binding))
-        for part in walk(rule.head)
-        if isinstance(part, At)
-    )
-
-
-def _derivable(
-    instances: Sequence[Instance], stream: Stream, t: int, derived: frozenset[Signature]
-) -> set[Element]:
-    """The elements that heads can ask for, and that rules may derive."""
-    return {
-        Element(point, atom)
-        for instance in instances
-        for point, atom in _wanted(instance.head, stream, stream, t, True)
-        if atom.signature in derived
-    }
 
 
 def _wanted(
@@ -207,8 +211,13 @@ def _refuse_rule(rule: Rule) -> None:
             raise LarsparkError(Problem("L263", message, part.span))
 
 
-def _refuse_size(size: int) -> None:
+def _refuse_size(size: int, steps: int) -> None:
+    hint = "use another engine, a shorter stream or smaller windows"
     if size > SIZE_LIMIT:
         message = f"the ground program has more than {SIZE_LIMIT} atoms and rule instances"
-        hint = "use another engine, a shorter stream or smaller windows"
         raise LarsparkError(Problem("L254", message, hint=hint))
+    if steps > STEP_LIMIT:
+        message = f"the program has {size} atoms and rule instances after {STEP_LIMIT} steps"
+        raise LarsparkError(
+            Problem("L254", f"{message} of derivation, and more to come", hint=hint)
+        )

@@ -20,6 +20,7 @@ from larspark.language.tree import (
 )
 from larspark.meaning.answers import AnswerStream
 from larspark.meaning.checked import Checked
+from larspark.meaning.fragment import has_nested_windows
 from larspark.meaning.signatures import head_predicates
 from larspark.meaning.walk import formulas, is_ground, walk
 from larspark.show.instances import is_definite
@@ -64,7 +65,7 @@ def _can_jump(checked: Checked) -> bool:
 
     Time variables must be bound by elements that stay where they are while time moves on.
     """
-    if checked.nested_windows or checked.program.remembered:
+    if has_nested_windows(checked.rules) or checked.program.remembered:
         return False
     fixed = checked.inputs | (checked.derived - _moving(checked.rules))
     return all(

@@ -108,6 +108,9 @@ class Builder:
                 parts = formulas(rule)
                 if len(parts) > 1 or group.recursive or any(negated for _, negated in parts):
                     self._stored.update(shape_of(seen) for seen, _ in parts)
+                if rule.time is not None:
+                    # It has to be known when such an atom holds now.
+                    self._stored.add(whole(rule.atom.signature))
         derived = {rule.atom.signature for rule in rules}
         asked = {seen.atom.signature for rule in rules for seen, _ in formulas(rule)}
         for signature in sorted(asked - derived):
@@ -261,9 +264,7 @@ class Builder:
         predicate = self._predicates[signature]
         if list(predicate.heads) == [False]:
             return predicate.heads[False].distinct
-        shape = whole(signature)
-        self._stored.add(shape)
-        sink = self._formula(shape).sink
+        sink = self._formula(whole(signature)).sink
         if not isinstance(sink, Distinct):
             raise TypeError("an output needs a store")
         return sink
