@@ -445,3 +445,8 @@ def test_every_code_has_a_title_that_is_a_sentence() -> None:
 def test_every_message_of_this_file_has_a_known_code() -> None:
     for text, _ in MESSAGES:
         assert all(problem.code in CODES for problem in parse_program(text).problems)
+
+
+def test_a_word_of_the_language_as_a_predicate_is_named() -> None:
+    (problem,) = parse_program("alarm(M) :- hot(M), not [5] some reset(M).").problems
+    assert problem.hint == "`reset` is a word of the language; give the predicate another name"

@@ -13,6 +13,7 @@ from larspark.meaning.answers import answer_streams
 from larspark.meaning.checked import Checked, Fragment, Lookback
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import Ground, GroundAnd, ground, time_point
+from larspark.meaning.matching import Binding
 from larspark.meaning.queries import pins_in_timeline
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.values import NoValueError
@@ -71,7 +72,7 @@ def instances(rule: Rule, values: list[int], stream: Stream) -> list[tuple[Groun
     names = sorted({v.name for formula in formulas for v in variables(formula)})
     result = []
     for chosen in product(values, repeat=len(names)):
-        binding = dict(zip(names, chosen, strict=True))
+        binding: Binding = dict(zip(names, chosen, strict=True))
         try:
             pins = [time_point(p.time, binding) for p in walk(rule.head) if isinstance(p, At)]
             body = GroundAnd(tuple(ground(part, binding) for part in rule.body))
@@ -191,7 +192,7 @@ def random_schema(rng: random.Random) -> str:
 def test_programs_with_variables_have_the_answer_streams_of_their_ground_instances(
     chunk: int,
 ) -> None:
-    for seed in range(chunk * 60, (chunk + 1) * 60):
+    for seed in range(chunk * 40, (chunk + 1) * 40):
         rng = seeded(seed)
         text = random_schema(rng)
         data = [
@@ -258,7 +259,7 @@ def test_an_endless_program_is_refused_without_an_end() -> None:
 
 
 def test_a_program_that_grows_without_end_is_refused_with_its_size() -> None:
-    assert "L254: the program has 2002 atoms and rule instances after 1000 steps" in refusal(
+    assert "L254: the program has 1002 atoms and rule instances after 500 steps" in refusal(
         "q(X) :- p(X). q(X+1) :- q(X).", "q/1"
     )
 

@@ -71,7 +71,8 @@ def _operand(term: Term) -> str:
 
 
 def atom_text(atom: Atom) -> str:
-    """Write an atom without spaces: `p(a,3)`."""
+    """Write an atom without spaces, `p(a,3)`; a predicate that is no name is quoted."""
+    predicate = constant_text(atom.predicate)
     if not atom.args:
-        return atom.predicate
-    return f"{atom.predicate}({','.join(map(term_text, atom.args))})"
+        return predicate
+    return f"{predicate}({','.join(map(term_text, atom.args))})"

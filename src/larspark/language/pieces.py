@@ -4,6 +4,7 @@
 becomes a term or a formula where the text around it demands one.
 """
 
+import re
 from copy import copy
 from typing import Self
 
@@ -67,6 +68,13 @@ class Piece:
         end = last.end_column - 1 if last.line == first.line else len(line)
         text = " ".join(line[first.column - 1 : end].split())
         return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+    def word_before(self) -> str | None:
+        """The word that stands right before the piece, as in `reset(X)`."""
+        before = self.first.source.lines[self.first.line - 1][: self.first.column - 1]
+        found = re.search(r"[a-z]+\Z", before)
+        return found.group() if found else None
 
 
 class NumberPiece(Piece):
@@ -165,7 +173,10 @@ def as_formula(piece: Piece) -> Formula:
         case TruthPiece(value=value):
             return Truth(value, piece.span)
     text = piece.text()
-    if isinstance(piece, TermPiece) and isinstance(piece.term, Variable):
+    word = piece.word_before() if text.startswith("(") else None
+    if word is not None:
+        hint = f"`{word}` is a word of the language; give the predicate another name"
+    elif isinstance(piece, TermPiece) and isinstance(piece.term, Variable):
         hint = f"a predicate starts with a small letter: `{text.lstrip('_').lower()}`"
     else:
         hint = f"compare it with something: `{text} > 0`"

@@ -112,13 +112,13 @@ class Matcher:
         return _distinct(found)
 
     def _at(self, time: Term, body: Formula, stream: Stream, known: Binding) -> list[Binding]:
-        if all(variable.name in known for variable in term_variables(time)):
-            try:
-                point = value(time, known)
-            except NoValueError:
-                return []
-            if isinstance(point, int) and stream.has_time(point):
-                return self._match(body, stream, point, known)
+        try:
+            pinned = _value_if_bound(time, known)
+        except NoValueError:
+            return []
+        if pinned is not None:
+            if isinstance(pinned, int) and stream.has_time(pinned):
+                return self._match(body, stream, pinned, known)
             return []
         pin = linear(time)
         if pin is None:
@@ -226,20 +226,27 @@ def _is_bound(term: Term, bound: set[str], allow_open: Term | None = None) -> bo
 
 
 def _comparison(comparison: Comparison, known: Binding) -> list[Binding]:
-    left, right = comparison.left, comparison.right
-    open_left = any(variable.name not in known for variable in term_variables(left))
-    open_right = any(variable.name not in known for variable in term_variables(right))
     try:
-        if not open_left and not open_right:
-            decided = compare(comparison.operator, value(left, known), value(right, known))
-            return [known] if decided else []
-        if comparison.operator == "=" and isinstance(left, Variable) and not open_right:
-            return [{**known, left.name: value(right, known)}]
-        if comparison.operator == "=" and isinstance(right, Variable) and not open_left:
-            return [{**known, right.name: value(left, known)}]
+        left = _value_if_bound(comparison.left, known)
+        right = _value_if_bound(comparison.right, known)
     except NoValueError:
         return []
+    if left is not None and right is not None:
+        return [known] if compare(comparison.operator, left, right) else []
+    if comparison.operator == "=":
+        if isinstance(comparison.left, Variable) and right is not None:
+            return [{**known, comparison.left.name: right}]
+        if isinstance(comparison.right, Variable) and left is not None:
+            return [{**known, comparison.right.name: left}]
     return [known]
+
+
+def _value_if_bound(term: Term, known: Binding) -> Constant | None:
+    """The value of a term; None while one of its variables is unbound."""
+    try:
+        return value(term, known)
+    except KeyError:
+        return None
 
 
 def _unify(pattern: Atom, atom: Atom, known: Binding) -> Binding | None:
@@ -252,12 +259,11 @@ def _unify(pattern: Atom, atom: Atom, known: Binding) -> Binding | None:
             case Variable(name) if name not in found and isinstance(given, int | float | str):
                 found = {**found, name: given}
             case _:
-                if any(variable.name not in found for variable in term_variables(term)):
-                    continue
                 try:
-                    if value(term, found) != given:
-                        return None
+                    wanted = _value_if_bound(term, found)
                 except NoValueError:
+                    return None
+                if wanted is not None and wanted != given:
                     return None
     return found
 

@@ -42,7 +42,7 @@ from larspark.meaning.windows import apply_window
 # The number of elements that may be derived, and of rule instances.
 SIZE_LIMIT = 50_000
 # How often rules may lead to new elements, one after the other.
-STEP_LIMIT = 1_000
+STEP_LIMIT = 500
 
 
 class Instance(NamedTuple):

@@ -14,6 +14,7 @@ from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.tree import At, AtomFormula, Comparison
 from larspark.meaning.checked import Checked
 from larspark.meaning.dependencies import strongly_connected
+from larspark.meaning.frames import linear
 from larspark.plan.literals import Literal, PlainRule, cannot, plain_rules
 from larspark.plan.operators import (
     Derive,
@@ -86,8 +87,9 @@ class _Draft:
         return Seen(atom, seen.mode, time, view.reach, view.tuples, view.only, seen.span)
 
     def _pin(self, time: Term | None, span: Span) -> Variable | int | None:
-        if isinstance(time, Variable):
-            self.pins.setdefault(time, span)
+        pin = None if time is None else linear(time)
+        if pin is not None:
+            self.pins.setdefault(Variable(pin[0]), span)
         lifted = None if time is None else self.lift(time)
         if lifted is None or isinstance(lifted, int | Variable):
             return lifted
@@ -226,17 +228,11 @@ def _solve(value: Variable, term: Term) -> tuple[Variable, Term] | None:
     >>> _solve(Variable("V"), Arithmetic("+", (Variable("T"), 3)))
     (Variable(name='T'), Arithmetic(operation='-', args=(Variable(name='V'), 3)))
     """
-    match term:
-        case Variable():
-            return term, value
-        case Arithmetic("+", (Variable() as variable, int() as offset)):
-            return variable, Arithmetic("-", (value, offset))
-        case Arithmetic("+", (int() as offset, Variable() as variable)):
-            return variable, Arithmetic("-", (value, offset))
-        case Arithmetic("-", (Variable() as variable, int() as offset)):
-            return variable, Arithmetic("+", (value, offset))
-        case _:
-            return None
+    pin = linear(term)
+    if pin is None:
+        return None
+    name, offset = pin
+    return Variable(name), Arithmetic("-", (value, offset)) if offset else value
 
 
 def _groups(rules: Sequence[Derive]) -> tuple[Group, ...]:

@@ -53,8 +53,9 @@ class OracleEngine:
         last = t if until is None else min(t, until)
         points: list[Point] = []
         for point in range(first, last + 1):
-            points += self._ticks(oracle, point) if self._settings.push else []
-            if not self._settings.push:
+            if self._settings.push:
+                points += self._ticks(oracle, point)
+            else:
                 points.append(Point(point, oracle.step(self._elements, point)))
         self._answered = max(last, first - 1)
         return PointAnswers(first, last, points)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from larspark.base.atoms import Atom, Element
-from larspark.base.terms import Constant, Variable, Wildcard
+from larspark.base.atoms import Atom
+from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language import window_text
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule, Windowed
 from larspark.meaning.frames import linear
@@ -61,9 +61,9 @@ class Instances:
     def naming(self, goal: int) -> Iterator[Instance]:
         """The instances whose body holds and whose head names the atom of an element."""
         situation = self.situation
-        element = situation.element(goal)
+        t, atom = situation.element(goal)
         for rule in situation.checked.rules:
-            for conditions in head_conditions(rule, element, situation.at):
+            for conditions in head_conditions(rule, atom, t, situation.at):
                 for binding in self.matcher.bindings((*conditions, *rule.body), situation.at):
                     instance = ground_instance(rule, binding, situation)
                     if instance is not None and _holds(instance, situation):
@@ -79,29 +79,25 @@ def is_definite(head: Formula) -> bool:
             return False
 
 
-def head_conditions(rule: Rule, goal: Element, at: int) -> Iterator[tuple[Formula, ...]]:
-    """What must be so for a head to give an element; nothing when it cannot.
+def head_conditions(
+    rule: Rule, goal: Atom, t: int | None, at: int
+) -> Iterator[tuple[Formula, ...]]:
+    """What must be so for a head to give an atom at t; nothing when it cannot.
 
-    Where the wanted atom has wildcards, any value will do.
+    Where the atom has wildcards, any value will do; and any time point when t is None.
     """
     match rule.head:
         case AtomFormula(atom):
-            if goal.t == at and atom.signature == goal.atom.signature:
-                yield _same_arguments(atom, goal.atom)
+            if t in (at, None) and atom.signature == goal.signature:
+                yield _same_arguments(atom, goal)
         case At(time, AtomFormula(atom)):
-            if atom.signature == goal.atom.signature:
-                pin = linear(time)
-                there = (
-                    Comparison("=", time, goal.t)
-                    if pin is None
-                    else Comparison("=", Variable(pin[0]), goal.t - pin[1])
-                )
-                yield (there, *_same_arguments(atom, goal.atom))
+            if atom.signature == goal.signature:
+                yield (*_same_time(time, t), *_same_arguments(atom, goal))
         case _:
             for occurrence in occurrences(rule.head):
                 atom = occurrence.formula.atom
-                if occurrence.positive and atom.signature == goal.atom.signature:
-                    yield _same_arguments(atom, goal.atom)
+                if occurrence.positive and atom.signature == goal.signature:
+                    yield _same_arguments(atom, goal)
 
 
 def ground_instance(rule: Rule, binding: Binding, situation: Situation) -> Instance | None:
@@ -124,6 +120,16 @@ def ground_instance(rule: Rule, binding: Binding, situation: Situation) -> Insta
 def _holds(instance: Instance, situation: Situation) -> bool:
     support = Support(situation, situation.stream.bits, instance.horizon)
     return support.holds(instance.body)
+
+
+def _same_time(time: Term, t: int | None) -> tuple[Formula, ...]:
+    if t is None:
+        return ()
+    # `T+3 = 17` binds nothing, `T = 14` does.
+    pin = linear(time)
+    if pin is None:
+        return (Comparison("=", time, t),)
+    return (Comparison("=", Variable(pin[0]), t - pin[1]),)
 
 
 def _same_arguments(atom: Atom, goal: Atom) -> tuple[Formula, ...]:

@@ -25,6 +25,7 @@ from larspark.language.tree import (
     Window,
     Windowed,
 )
+from larspark.plan.operators import term_variables
 
 INPUTS = {"a": 1, "b": 1, "c": 2, "e": 0}
 BACKGROUND = {"k": 1, "m": 2}
@@ -169,7 +170,7 @@ class Generator:
         elif mode == "at":
             times = list(TIMES if bound is None else [v for v in bound if v in TIMES])
             pin: Term = random.choice(times) if times and random.random() < 0.9 else random.randint(0, 6)
-            if bound is not None and times and random.random() < 0.2:
+            if times and random.random() < 0.2:
                 pin = Arithmetic(random.choice(["+", "-"]), (pin, 1))
             formula = At(pin, atom)
         if random.random() < (0.9 if mode in ("some", "always") else 0.6 if mode == "at" else 0.15):
@@ -219,7 +220,7 @@ def _binds(formula: Formula) -> set[Variable]:
         case AtomFormula(atom):
             return {term for term in atom.args if isinstance(term, Variable)}
         case At(time, body):
-            return _binds(body) | ({time} if isinstance(time, Variable) else set())
+            return _binds(body) | set(term_variables(time))
         case Some(body) | Always(body) | Windowed(_, body):
             return _binds(body)
         case _:

@@ -62,10 +62,10 @@ class Conditions:
     def _evaluate(
         self, formula: Formula, binding: Binding, view: View, t: int, in_head: bool
     ) -> int:
-        situation, circuit = self._situation, self.circuit
+        circuit = self.circuit
 
-        def at(part: Formula, seen: View, point: int) -> int:
-            return self._condition(part, binding, seen, point, in_head)
+        def at(part: Formula) -> int:
+            return self._condition(part, binding, view, t, in_head)
 
         match formula:
             case AtomFormula(atom):
@@ -77,21 +77,39 @@ class Conditions:
             case Not(Comparison() as comparison):
                 return _comparison(comparison, binding, NEGATED[comparison.operator])
             case Not(body):
-                return -at(body, view, t)
+                return -at(body)
             case And(parts):
-                return circuit.conjunction(at(part, view, t) for part in parts)
+                return circuit.conjunction(map(at, parts))
             case Or(parts):
-                return circuit.disjunction(at(part, view, t) for part in parts)
+                return circuit.disjunction(map(at, parts))
             case Implies(left, right):
-                return circuit.disjunction((-at(left, view, t), at(right, view, t)))
+                return circuit.disjunction((-at(left), at(right)))
+            case _:
+                return self._elsewhere(formula, binding, view, t, in_head)
+
+    def _elsewhere(
+        self,
+        formula: Some | Always | At | Windowed | Reset,
+        binding: Binding,
+        view: View,
+        t: int,
+        in_head: bool,
+    ) -> int:
+        """The condition of a formula that looks at other time points or through a window."""
+        situation = self._situation
+
+        def at(part: Formula, seen: View, point: int) -> int:
+            return self._condition(part, binding, seen, point, in_head)
+
+        match formula:
             case Some(body):
                 points = self._points(view, formula, in_head)
-                return circuit.disjunction(at(body, view, point) for point in points)
+                return self.circuit.disjunction(at(body, view, point) for point in points)
             case Always(body):
                 points = self._points(view, formula, in_head)
-                return circuit.conjunction(at(body, view, point) for point in points) * (
-                    1 if points else -1
-                )
+                if not points:
+                    return FALSE
+                return self.circuit.conjunction(at(body, view, point) for point in points)
             case At(time, body):
                 point = time_value(time, binding)
                 if point is None:

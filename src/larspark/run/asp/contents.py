@@ -53,9 +53,6 @@ class Content(ABC):
         else:
             self._arrive(arrival)
 
-    def refresh(self) -> None:
-        """Bring the content up to date, where that waits for the evaluation."""
-
     @abstractmethod
     def view(self) -> View:
         """The timeline that the windows leave."""
@@ -201,6 +198,7 @@ class ComputedContent(Content):
         """The elements are looked at when the content is asked for."""
 
     def refresh(self) -> None:
+        """Apply the windows to the elements of this moment."""
         view = self._whole
         for window in self._windows:
             view = apply(window, view, int(self._t), self._elements)

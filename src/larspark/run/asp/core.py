@@ -167,6 +167,18 @@ class _Encoder:
             self.core.predicates[signature] = (number, pinned)
         for rule in rules:
             self._rule(rule)
+        offered = {h.atom.signature for rule in rules if len(rule.heads) > 1 for h in rule.heads}
+        for signature in sorted(offered & self._remembered):
+            self._satisfied(signature)
+
+    def _satisfied(self, signature: Signature) -> None:
+        """A disjunction is satisfied where the stream remembers one of its atoms."""
+        number, _ = self.core.predicates[signature]
+        pattern = tuple(Slot(column) for column in range(signature.arity))
+        terms = tuple(Variable(f"#{column}") for column in range(signature.arity + 1))
+        known = self._feed(AtomFeed(signature, pattern, (), Mode.AT))
+        rule = CoreRule((CoreAtom(number, terms),), (CoreAtom(known, terms),))
+        self.core.rules.append(rule)
 
     def _rule(self, rule: PlainRule) -> None:
         now: dict[CoreAtom, None] = {}

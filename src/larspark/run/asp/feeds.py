@@ -7,7 +7,7 @@ from typing import TypeAlias, assert_never, cast
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant, Wildcard
-from larspark.run.asp.contents import Content, content
+from larspark.run.asp.contents import ComputedContent, Content, content
 from larspark.run.asp.core import (
     AtomFeed,
     Core,
@@ -68,7 +68,8 @@ class Feeds:
     def refresh(self) -> None:
         """To be called after the last change and before rows are asked for."""
         for inside in self._contents.values():
-            inside.refresh()
+            if isinstance(inside, ComputedContent):
+                inside.refresh()
 
     def rows(self, relation: int) -> Iterable[Row]:
         """The rows of a given relation, each once."""

@@ -193,13 +193,13 @@ class SteppingEngine(ABC):
         return self._start
 
     def _timeline(self, t: int) -> View:
-        assert self._start is not None
+        start = t if self._start is None else self._start
         if self._settings.until is not None:
-            return View(self._start, self._settings.until)
+            return View(start, self._settings.until)
         if self._checked.future_heads:
-            return View(self._start, None)
+            return View(start, None)
         end = self._latest if self._settings.hindsight and self._latest is not None else t
-        return View(self._start, max(t, end))
+        return View(start, max(t, end))
 
     def _output(self, answer: Derived, t: int) -> frozenset[Atom]:
         shown = self._checked.shown

@@ -102,7 +102,7 @@ class Minimality:
             writer = Writer(circuit, backend)
             self._atoms = {e: writer.atom(circuit.variable(e)) for e in program.possible}
             backend.add_rule(list(self._atoms.values()), [], choice=True)
-            # What the interpretation holds, and which rules are in its reduct, comes as assumptions.
+            # Assumptions say what the interpretation holds, and which rules its reduct keeps.
             self._given = {e: backend.add_atom() for e in program.possible}
             self._active = [backend.add_atom() for _ in program.instances]
             backend.add_rule([*self._given.values(), *self._active], [], choice=True)
