@@ -54,6 +54,7 @@ def test_the_name_of_the_file_is_the_predicate_if_none_is_given(write):
         ("id,name\na,x\n", None, ["p(id,name)", "p(a,x)"]),
         ("id,name\na,x\n", True, ["p(a,x)"]),
         ("a,1\nb,x\n", None, ["p(a,1)", "p(b,x)"]),
+        ("1,2\n3,4\n", None, ["p(1,2)", "p(3,4)"]),
         ("a,x\n", None, ["p(a,x)"]),
         ("a,x\n", True, []),
     ],

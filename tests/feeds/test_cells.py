@@ -24,7 +24,22 @@ TEXTS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.from_regex(r"-?[0-9]{0,3}\.?[0-9]{0,3}([eE][+-]?[0-9]{1,3})?", fullmatch=True),
     st.sampled_from(
-        ["0x1F", "+3", " 3", "3 ", "inf", "-inf", "nan", "Infinity", "1_000", "-", ".", "1.e5", "٣"]
+        [
+            "0x1F",
+            "+3",
+            " 3",
+            "3 ",
+            "inf",
+            "-inf",
+            "nan",
+            "Infinity",
+            "1_000",
+            "-",
+            ".",
+            "1.e5",
+            "٣",
+            "0" * 30 + "5",
+        ]
     ),
     st.text(max_size=4),
 ).map(lambda text: text.encode("utf-8", "surrogatepass"))
@@ -69,6 +84,7 @@ def test_columns_of_cells_follow_the_law_for_one(cells, start):
         (b".5", 0.5),
         (b"1e3", 1000),
         (b"007", 7),
+        (b"-" + b"0" * 30 + b"5", -5),
         (b"9007199254740993", 9007199254740993),
         (b"a1", "a1"),
         (b"+3", "+3"),

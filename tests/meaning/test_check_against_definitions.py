@@ -54,7 +54,7 @@ def formulas(draw: st.DrawFn, kind: Kind) -> str:
     operators = ["some", "always", "reset", "reset [2] some"]
     if kind.timed:
         operators += ["@T", "@T+1", "@T-2"]
-    for _ in range(draw(st.integers(0, 2))):
+    for _ in range(draw(st.integers(0, 3))):
         text = f"{draw(st.sampled_from(operators))} {text}"
         if draw(st.integers(0, 2)):
             text = f"{draw(kind.windows(from_stream))} {text}"

@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import strategies
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
@@ -11,6 +12,7 @@ from larspark.meaning.codes import CODES
 from larspark.meaning.partition import partition_obstacles, stage_keys
 from larspark.show.report import report_json, report_text
 
+# Few names, so that rules have to do with each other.
 names = st.sampled_from("pqrst")
 variables = st.sampled_from("XYTU").map(Variable)
 leaves: st.SearchStrategy[Term] = st.one_of(
@@ -65,7 +67,7 @@ programs = st.builds(
 
 
 @settings(max_examples=400, deadline=None)
-@given(programs, signatures)
+@given(programs | strategies.programs(), signatures)
 def test_every_program_is_checked(program: tree.Program, background: frozenset[Signature]) -> None:
     found = check(program, background)
     assert {problem.code for problem in found.problems} <= CODES.keys()
@@ -85,6 +87,6 @@ def test_every_program_is_checked(program: tree.Program, background: frozenset[S
 
 
 @settings(max_examples=200, deadline=None)
-@given(formulas)
+@given(formulas | strategies.formulas())
 def test_every_query_is_checked(formula: tree.Formula) -> None:
     assert {problem.code for problem in formula_problems(formula)} <= CODES.keys()

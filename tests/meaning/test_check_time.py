@@ -77,6 +77,9 @@ def test_a_rule_looks_as_far_back_as_its_windows(
         ("q :- [9] @T p, not @T r.", 9),
         ("q :- [9] @T p, (@T r or s).", 9),
         ("q :- [9] @T p or @T r.", None),
+        # Tuples that are counted forwards are counted from where the window is applied.
+        ("@T q :- [3] always reset [#+1] @T p.", 3),
+        ("@T q :- [3] always reset [#1] @T p.", 0),
         # Absence can be due to the start of the timeline.
         ("q :- p. r :- always q.", None),
         ("q :- p. r :- some q.", 0),

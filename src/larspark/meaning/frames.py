@@ -32,7 +32,7 @@ from larspark.language.tree import (
     Window,
     Windowed,
 )
-from larspark.meaning.walk import term_variables
+from larspark.meaning.walk import has_witness, term_variables
 
 Offset: TypeAlias = int | float
 
@@ -98,6 +98,10 @@ class Frame:
     inside: bool = True
     # Atoms are hidden, so counting tuples no longer counts all of them.
     filtered: bool = False
+    # Tuples are counted in groups, and the timeline starts with the oldest group.
+    grouped: bool = False
+    # From where on tuples are counted forwards, if they are.
+    counted_from: Offset = math.inf
     positive: bool = True
     # The formula holds only if this part of it does.
     certain: bool = True
@@ -140,13 +144,13 @@ def frames(formula: Formula, frame: Frame, times: Times) -> Iterator[tuple[Formu
                 inner = replace(frame, now=frame.timeline, inside=True, monotone=False)
                 pending.append((body, inner))
             case At(time, body):
-                inner = replace(frame, now=_pinned(time, frame, times), inside=True)
+                now = _pinned(time, body, frame, times)
+                inner = replace(frame, now=now, inside=True)
                 pending.append((body, inner))
             case Windowed(window, body):
                 pending.append((body, _windowed(window, frame)))
             case Reset(body):
-                inner = replace(frame, timeline=frame.whole, inside=True, filtered=False)
-                pending.append((body, inner))
+                pending.append((body, _reset(frame)))
             case _:
                 assert_never(current)
 
@@ -213,12 +217,27 @@ def _negated(frame: Frame) -> Frame:
     return replace(frame, positive=not frame.positive, certain=False, monotone=False)
 
 
-def _pinned(time: Term, frame: Frame, times: Times) -> View:
+def _reset(frame: Frame) -> Frame:
+    return replace(
+        frame,
+        timeline=frame.whole,
+        inside=True,
+        filtered=False,
+        grouped=False,
+        counted_from=math.inf,
+    )
+
+
+def _pinned(time: Term, body: Formula, frame: Frame, times: Times) -> View:
     pin = time_range(time, times)
     # In a head the pin says where the atom goes; elsewhere it must lie in the timeline.
     if not (frame.in_head and frame.timeline == frame.whole):
         pin = pin.meet(frame.timeline.times)
-    return View(pin, Floor(pin.low) if pin.low > -math.inf else frame.timeline.floor)
+    oldest = min(pin.low, frame.counted_from)
+    # An atom that holds at a time point shows that the timeline reaches back so far.
+    if oldest == -math.inf or (frame.grouped and not has_witness(body)):
+        return View(pin, frame.timeline.floor)
+    return View(pin, Floor(oldest))
 
 
 def _windowed(window: Window, frame: Frame) -> Frame:
@@ -227,7 +246,14 @@ def _windowed(window: Window, frame: Frame) -> Frame:
             inside = window.every == 1
             return replace(frame, timeline=_time_window(window, frame), inside=inside)
         case TupleWindow() if frame.inside:
-            return replace(frame, timeline=_tuple_window(window, frame))
+            time, tuples = frame.now.floor
+            counted_from = (time if tuples == 0 else -math.inf) if window.future else math.inf
+            return replace(
+                frame,
+                timeline=_tuple_window(window, frame),
+                grouped=frame.grouped or bool(window.by),
+                counted_from=min(frame.counted_from, counted_from),
+            )
         case TimeWindow() | TupleWindow():
             return frame
         case FilterWindow():

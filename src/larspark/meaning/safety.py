@@ -30,7 +30,15 @@ from larspark.language.tree import (
 )
 from larspark.meaning.frames import linear
 from larspark.meaning.spelling import Vocabulary
-from larspark.meaning.walk import occurrences, subterms, term_variables, terms, variables, walk
+from larspark.meaning.walk import (
+    has_witness,
+    occurrences,
+    subterms,
+    term_variables,
+    terms,
+    variables,
+    walk,
+)
 
 # An atom of the program for every variable name that one binds.
 Examples: TypeAlias = dict[str, Atom]
@@ -100,7 +108,7 @@ def _bind(formula: Formula, bound: set[str]) -> None:
         case At(time, body):
             _bind(body, bound)
             pin = linear(time)
-            if pin is not None and _has_witness(body):
+            if pin is not None and has_witness(body):
                 bound.add(pin[0])
         case Some(body) | Always(body) | Windowed(_, body) | Reset(body):
             _bind(body, bound)
@@ -118,23 +126,6 @@ def _equate(term: Term, value: Term, bound: set[str]) -> None:
         bound.add(term.name)
 
 
-def _has_witness(formula: Formula) -> bool:
-    """Does the formula only hold where some atom does?"""
-    match formula:
-        case AtomFormula():
-            return True
-        case And(parts):
-            return any(map(_has_witness, parts))
-        case Or(parts):
-            return all(map(_has_witness, parts))
-        case Some(body) | Always(body) | At(_, body) | Windowed(_, body) | Reset(body):
-            return _has_witness(body)
-        case Not() | Implies() | Comparison() | Truth():
-            return False
-        case _:
-            assert_never(formula)
-
-
 def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Problem]:
     bound = bound_variables(body)
     places = dict(_first_places(body))
@@ -146,7 +137,7 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
     partly = frozenset(_partly_bound(body))
     for name in unbound:
         part = places[name]
-        if isinstance(part, At) and not _has_witness(part.body):
+        if isinstance(part, At) and not has_witness(part.body):
             hint = "a time variable needs a positive atom below its `@`, to say where to look"
         elif name in partly:
             hint = f"bind `{name}` in every part of the `or`, or outside of it"

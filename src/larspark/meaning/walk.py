@@ -87,6 +87,23 @@ def occurrences(formula: Formula, positive: bool = True) -> Iterator[Occurrence]
                 pending.extend((part, polarity, windows) for part in reversed(children(current)))
 
 
+def has_witness(formula: Formula) -> bool:
+    """Does the formula only hold where some atom does?"""
+    match formula:
+        case AtomFormula():
+            return True
+        case And(parts):
+            return any(map(has_witness, parts))
+        case Or(parts):
+            return all(map(has_witness, parts))
+        case Some(body) | Always(body) | At(_, body) | Windowed(_, body) | Reset(body):
+            return has_witness(body)
+        case Not() | Implies() | Comparison() | Truth():
+            return False
+        case _:
+            assert_never(formula)
+
+
 def formulas(rule: Rule) -> tuple[Formula, ...]:
     """The head of a rule and its body elements."""
     return (rule.head, *rule.body)

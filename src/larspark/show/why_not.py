@@ -7,14 +7,14 @@ from difflib import get_close_matches
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.terms import Constant, Variable
 from larspark.language import formula_text
-from larspark.language.tree import Comparison, Formula, Implies, Not, Rule
+from larspark.language.tree import AtomFormula, Comparison, Formula, Implies, Not, Rule
 from larspark.meaning.checked import Checked
-from larspark.meaning.grounding import ground
-from larspark.meaning.horizon import find_horizon
+from larspark.meaning.grounding import GroundAt, GroundAtom, ground
+from larspark.meaning.horizon import NO_HORIZON, find_horizon
 from larspark.meaning.matching import Binding, Matcher
 from larspark.meaning.queries import pins_in_timeline
 from larspark.meaning.values import NoValueError
-from larspark.meaning.walk import term_variables, variables
+from larspark.meaning.walk import formulas, term_variables, variables
 from larspark.run.protocol import Settings
 from larspark.show.instances import head_conditions
 from larspark.show.knowledge import (
@@ -25,7 +25,7 @@ from larspark.show.knowledge import (
     lay_over,
     narrow,
 )
-from larspark.show.near import Near, NearMisses
+from larspark.show.near import NearMisses
 from larspark.show.substitute import substitute
 from larspark.show.support import Support
 
@@ -37,8 +37,9 @@ MATCH_LIMIT = 200
 class Miss:
     """A rule that could give an atom, as far as its body holds.
 
-    `missing` is the first part of the body that does not hold together with the parts before it,
-    `also` are further ones. `near` says how close it was, `below` why a derived atom is missing.
+    `missing` is the first part of the body that does not hold together with those before it, which
+    are `holding`; `also` are further ones. `near` says how close it was, `below` why a derived atom
+    is missing.
     """
 
     rule: Rule
@@ -79,19 +80,140 @@ def why_not(
 
     The arguments are those of `explain`; the atom may have wildcards.
     """
-    goal = Element(at if when is None else when, atom)
+    t = at if when is None else when
     known = gather(checked, at, elements, background, settings)
     remembered: list[Element] = []
     if model is None or not checked.derived <= checked.shown:
         # Only what can matter to the goal is evaluated, but near misses may lie anywhere.
-        answers, remembered = answers_at(narrow(known, goal, at), at)
+        answers, remembered = answers_at(narrow(known, Element(t, atom), at), at)
         if not answers:
-            note = f"there is no answer stream at {at}: a constraint or a negation forbids every one"
-            return WhyNot(atom, goal.t, at, (), note)
-        without = [a for a in answers if atom not in a.at(goal.t)]
-        model = (without or answers)[0].derived
+            note = f"there is no answer stream at {at}: constraints or negation forbid all of them"
+            return WhyNot(atom, t, at, (), note)
+        model = next((a for a in answers if atom not in a.at(t)), answers[0]).derived
     situation = lay_over(known, at, model, remembered)
-    support = Support(situation, situation.stream.bits, find_horizon_of_nothing())
-    if support.background(atom) or any(support.presences(atom, situation.stream, goal.t)):
+    support = Support(situation, situation.stream.bits, NO_HORIZON)
+    if support.holds(GroundAt(t, GroundAtom(atom))):
         return None
-    return _Search(situation).why_not(atom, goal.t, levels=2)
+    return _Search(situation).why_not(atom, t, levels=2)
+
+
+class _Search:
+    """Follows rules as far as their bodies hold."""
+
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        background = frozenset[Atom]().union(*situation.background.values())
+        self._matcher = Matcher(situation.stream, background)
+        self._near = NearMisses(situation)
+
+    def why_not(self, atom: Atom, t: int | None, levels: int) -> WhyNot:
+        """Why the atom is not derived at t; atoms below are followed for `levels` levels."""
+        at = self._situation.at
+        misses = [
+            miss
+            for rule in self._situation.checked.rules
+            for conditions in head_conditions(rule, atom, t, at)
+            if (miss := self._miss(rule, conditions, levels)) is not None
+        ]
+        misses.sort(key=lambda miss: len(miss.also))
+        return WhyNot(atom, t, at, tuple(misses), "" if misses else self._note(atom, t))
+
+    def _note(self, atom: Atom, t: int | None) -> str:
+        """Why no rule can give the atom."""
+        checked = self._situation.checked
+        signature, text = atom.signature, atom_text(atom)
+        if signature in checked.inputs:
+            near = self._near.find(AtomFormula(atom), {})
+            return f"{signature} is input, and {near.text}"
+        if signature in checked.background_signatures:
+            return f"{signature} is background data, which has no {text}"
+        if signature in checked.derived:
+            place = "" if t == self._situation.at else f" at {t}"
+            return f"no rule has a head that can be {text}{place}"
+        known = [str(other) for other in (*checked.derived, *checked.inputs)]
+        close = get_close_matches(str(signature), known, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        return f"no rule and no fact is about {signature}{hint}"
+
+    def _miss(self, rule: Rule, conditions: Sequence[Formula], levels: int) -> Miss | None:
+        """What a rule misses; None when its head cannot be the atom, or nothing is missing."""
+        bindings = self._matcher.bindings(conditions, self._situation.at)
+        if not bindings:
+            return None
+        holding: list[Formula] = []
+        missing: list[tuple[Formula, list[Binding]]] = []
+        for part in _in_order(rule.body, bindings[0].keys()):
+            extended = self._extend(part, bindings)
+            if extended:
+                bindings = extended
+                holding += [] if missing else [part]
+            elif not missing or _needs(part) <= bindings[0].keys():
+                missing.append((part, bindings))
+        if not missing:
+            return None
+        part, tried = missing[0]
+        near, binding = min(
+            ((self._near.find(part, binding), binding) for binding in tried),
+            key=lambda found: found[0].rank,
+        )
+        below = None
+        if near.atom is not None and levels > 1:
+            below = self.why_not(near.atom, near.t, levels - 1)
+        names = [v.name for f in formulas(rule) for v in variables(f) if v.name in binding]
+        return Miss(
+            rule,
+            tuple((name, binding[name]) for name in dict.fromkeys(names)),
+            tuple(formula_text(substitute(formula, binding)) for formula in holding),
+            formula_text(substitute(part, binding)),
+            near.text,
+            tuple(formula_text(substitute(other, binding)) for other, _ in missing[1:]),
+            below,
+        )
+
+    def _extend(self, part: Formula, bindings: Sequence[Binding]) -> list[Binding]:
+        """The ways to make one more part hold."""
+        found: list[Binding] = []
+        for binding in bindings[:MATCH_LIMIT]:
+            known = [Comparison("=", Variable(name), v) for name, v in binding.items()]
+            for candidate in self._matcher.bindings((*known, part), self._situation.at):
+                if len(found) < MATCH_LIMIT and self._holds(part, candidate):
+                    found.append(candidate)
+        return found
+
+    def _holds(self, part: Formula, binding: Binding) -> bool:
+        situation = self._situation
+        if any(v.name not in binding for v in variables(part)):
+            return False
+        if not pins_in_timeline((part,), binding, situation.stream):
+            return False
+        try:
+            formula = ground(part, binding)
+        except NoValueError:
+            return False
+        horizon = find_horizon(situation.stream, situation.at, formula)
+        return Support(situation, situation.stream.bits, horizon).holds(formula)
+
+
+def _in_order(parts: Sequence[Formula], known: Iterable[str]) -> Iterator[Formula]:
+    """The parts as they are written, but none before its variables can have values."""
+    bound = set(known)
+    waiting = list(parts)
+    while waiting:
+        ready = next((part for part in waiting if _needs(part) <= bound), waiting[0])
+        waiting.remove(ready)
+        bound.update(variable.name for variable in variables(ready))
+        yield ready
+
+
+def _needs(part: Formula) -> set[str]:
+    """The variables that must have values before a part can be decided."""
+    names = {variable.name for variable in variables(part)}
+    match part:
+        case Comparison("=", Variable(name), right):
+            return {variable.name for variable in term_variables(right)} - {name}
+        case Comparison("=", left, Variable()):
+            return {variable.name for variable in term_variables(left)}
+        case Comparison() | Not() | Implies():
+            return names
+        case _:
+            return set()

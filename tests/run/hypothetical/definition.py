@@ -334,73 +334,41 @@ def _ground_text(item: TimedAtom, chosen: dict[str, str]) -> str:
 # Random programs and streams
 
 
-def items(lower: tuple[str, ...], negated: bool, timed: bool) -> st.SearchStrategy[Item]:
-    """Parts of a body; with `timed`, `T` is bound by the head and needs no window."""
-    predicates = st.sampled_from((*INPUTS, *lower))
-    arguments = st.sampled_from(("X", "X", "X", "Y", "_", "a"))
-    if negated:
-        arguments = st.sampled_from(("X", "X", "_", "a"))
-    sizes = st.integers(0, 2)
-    fixed = st.just(negated)
-    hops = st.sampled_from((1, 1, 1, 2))
-    plain = st.builds(Item, st.just("now"), predicates, arguments, fixed)
-    windowed = st.builds(
-        lambda kind, predicate, argument, size, hop: Item(
-            kind, predicate, argument, negated, max(size, hop if hop > 1 else 0), 0, hop
-        ),
-        st.sampled_from(("some", "always")),
-        predicates,
-        arguments,
-        sizes,
-        hops,
-    )
-    pinned = st.builds(
-        Item,
-        st.just("at"),
-        predicates,
-        arguments,
-        fixed,
-        st.one_of(st.none(), sizes) if timed else sizes,
-        st.integers(-1, 2) if timed else st.just(0),
-    )
-    return st.one_of(pinned if timed else plain, windowed, pinned)
+@st.composite
+def items(draw: st.DrawFn, lower: tuple[str, ...], negated: bool, kinds: tuple[str, ...]) -> Item:
+    """A part of a body; a pinned one without a window needs `T` to be bound to the head."""
+    kind = draw(st.sampled_from(kinds))
+    predicate = draw(st.sampled_from((*INPUTS, *lower)))
+    free = ("X", "X", "_", "a") if negated else ("X", "X", "X", "Y", "_", "a")
+    argument = draw(st.sampled_from(free))
+    match kind:
+        case "pin":
+            return Item("at", predicate, argument, negated, None, draw(st.integers(-1, 2)))
+        case "at":
+            return Item("at", predicate, argument, negated, draw(st.integers(0, 2)))
+        case "now":
+            return Item("now", predicate, argument, negated)
+        case _:
+            hop = draw(st.sampled_from((1, 1, 1, 2)))
+            size = draw(st.integers(hop if hop > 1 else 0, 2))
+            return Item(kind, predicate, argument, negated, size, 0, hop)
 
 
 @st.composite
 def rules(draw: st.DrawFn, layer: int, negation: bool, windows: bool) -> SimpleRule:
     lower = LAYERS[:layer]
     timed = not windows or draw(st.booleans())
+    kinds: tuple[str, ...] = ("pin",)
     if windows:
-        parts = draw(st.lists(items(lower, False, timed), min_size=1, max_size=2))
-    else:
-        pinned = st.builds(
-            Item,
-            st.just("at"),
-            st.sampled_from((*INPUTS, *lower)),
-            st.sampled_from(("X", "X", "Y", "_", "a")),
-            shift=st.integers(-1, 2),
-        )
-        parts = draw(st.lists(pinned, min_size=1, max_size=3))
-    # X and T have to be bound by something that is seen.
-    first = parts[0]
-    parts[0] = first._replace(argument="X")
+        kinds = ("pin", "at", "some", "always") if timed else ("now", "some", "always", "at")
+    most = 2 if windows else 3
+    parts = draw(st.lists(items(lower, False, kinds), min_size=1, max_size=most))
+    # X, and T if there is one, have to be bound by something that is seen.
+    parts[0] = parts[0]._replace(argument="X")
     if timed and not any(item.kind == "at" for item in parts):
-        parts[0] = parts[0]._replace(kind="at", window=None, hop=1)
-    if not timed:
-        at_most_one = [item for item in parts if item.kind == "at"][1:]
-        parts = [item for item in parts if item not in at_most_one] or [first]
+        parts[0] = Item("at", parts[0].predicate, "X")
     if negation and draw(st.booleans()):
-        denied = items(lower, True, timed) if windows or not timed else None
-        if denied is None:
-            denied = st.builds(
-                Item,
-                st.just("at"),
-                st.sampled_from((*INPUTS, *lower)),
-                st.sampled_from(("X", "_", "a")),
-                negated=st.just(True),
-                shift=st.integers(-1, 2),
-            )
-        item = draw(denied)
+        item = draw(items(lower, True, kinds))
         if item.kind != "at" or any(part.kind == "at" for part in parts):
             parts.append(item)
     shift = draw(st.integers(-1, 2)) if timed else None
@@ -418,10 +386,8 @@ def definitions(draw: st.DrawFn, negation: bool = False, windows: bool = True) -
 
 
 def streams(last: int = 4) -> st.SearchStrategy[frozenset[Token]]:
-    tokens = st.builds(
-        Token, st.integers(0, last), st.sampled_from(INPUTS), st.sampled_from(CONSTANTS)
-    )
-    return st.frozensets(tokens, max_size=9)
+    parts = st.tuples(st.integers(0, last), st.sampled_from(INPUTS), st.sampled_from(CONSTANTS))
+    return st.frozensets(parts.map(lambda part: Token(*part)), max_size=9)
 
 
 def elements(facts: Iterable[Token]) -> list[tuple[int, Atom]]:

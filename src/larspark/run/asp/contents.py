@@ -94,6 +94,8 @@ class TimeContent(Content):
             self._leave(self._inside.popleft())
 
     def add(self, arrival: Arrival) -> None:
+        if arrival.atom.signature not in self._listeners:
+            return
         if self._view.end is not None and arrival.t > self._view.end:
             _insert(self._upcoming, arrival)
         else:
@@ -103,7 +105,7 @@ class TimeContent(Content):
         return self._view
 
     def needed(self) -> Iterator[Arrival] | None:
-        if not self._forgets:
+        if self._listeners and not self._forgets:
             return None
         return iter((*self._inside, *self._upcoming))
 

@@ -20,7 +20,7 @@ from larspark.run.asp.core import (
     Within,
 )
 from larspark.run.asp.elements import Arrival, Elements
-from larspark.run.asp.plain import Mode, Windows
+from larspark.run.asp.plain import InTimeline, Mode, Windows
 from larspark.run.asp.views import View
 
 Row: TypeAlias = tuple[Constant, ...]
@@ -51,6 +51,8 @@ class Feeds:
                 for condition in rule.conditions:
                     if isinstance(condition, Within):
                         self._content(condition.windows)
+                    elif isinstance(condition, InTimeline):
+                        self._content(())
 
     def begin(self, t: int, whole: View) -> None:
         """Time moves on to t."""
@@ -70,6 +72,11 @@ class Feeds:
         for inside in self._contents.values():
             if isinstance(inside, ComputedContent):
                 inside.refresh()
+
+    def restart(self) -> None:
+        """Tell all rows again as changes."""
+        for rows in self._rows.values():
+            rows.restart()
 
     def rows(self, relation: int) -> Iterable[Row]:
         """The rows of a given relation, each once."""
@@ -109,6 +116,9 @@ class Rows(ABC):
 
     @abstractmethod
     def rows(self, t: int) -> Iterable[Row]: ...
+
+    def restart(self) -> None:
+        self._told = {}
 
     def changes(self, t: int) -> tuple[Sequence[Row], Sequence[Row]]:
         now = dict.fromkeys(self.rows(t))
@@ -178,6 +188,10 @@ class SomeRows(AtomRows):
         if not self._background:
             return self._counts
         return dict.fromkeys((*self._from_background(), *self._counts))
+
+    def restart(self) -> None:
+        super().restart()
+        self._touched = dict.fromkeys(self._counts)
 
     def changes(self, t: int) -> tuple[Sequence[Row], Sequence[Row]]:
         if self._background:

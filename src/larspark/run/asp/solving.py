@@ -69,16 +69,23 @@ class Solvable:
         """The answer stream whose output changes least from the previous one.
 
         `output` are the elements that can be output. Of equally close answer streams it is the
-        first by text: the one that has the first atom by which they differ.
+        first by the sorted texts of its output.
         """
         ordered = sorted(output, key=lambda element: atom_text(element.atom))
         if not ordered:
             return self.first()
         with self.control.backend() as backend:
             changes = [(self._sign(e, e.atom not in previous), 1) for e in ordered]
-            backend.add_minimize(len(ordered) + 1, changes)
-            for priority, element in enumerate(reversed(ordered), start=1):
-                backend.add_minimize(priority, [(-self.literals[element], 1)])
+            backend.add_minimize(2 * len(ordered) + 1, changes)
+            over = backend.add_atom()
+            backend.add_rule([over], [])
+            for priority, element in enumerate(reversed(ordered)):
+                # First it is best that no text follows, then that the next one does.
+                literal = self.literals[element]
+                backend.add_minimize(2 * priority + 1, [(-literal, 1)])
+                after, over = over, backend.add_atom()
+                backend.add_rule([over], [after, -literal])
+                backend.add_minimize(2 * priority + 2, [(-over, 1)])
         while True:
             best: ModelElements | None = None
             for candidate in self._candidates("opt"):

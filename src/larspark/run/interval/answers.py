@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,17 @@ from larspark.run.protocol import Change, Point
 Rows = dict[Signature, Ints]
 
 
+class News(NamedTuple):
+    """What began and what ended for one predicate, as rows (from, to, codes of arguments).
+
+    What began is told with the end that was promised when it was told; what ended is gone from the
+    time point after its `to`.
+    """
+
+    began: Ints
+    ended: Ints
+
+
 class IntervalAnswers:
     """The output over [first, last].
 
@@ -28,32 +40,49 @@ class IntervalAnswers:
         first: int,
         last: int,
         outputs: Mapping[Signature, Distinct],
-        ended: Mapping[Signature, list[Ints]],
+        news: Mapping[Signature, list[News]],
         values: Sequence[Constant],
     ) -> None:
         self.first = first
         self.last = last
-        self._outputs: Mapping[Signature, Distinct] | None = outputs
-        self._ended = ended
         self._values = values
-        self._rows: Rows = {}
+        self._outputs = outputs
+        self._gathered = news
+        self._news: dict[Signature, News] | None = None
+        self._rows: Rows | None = None
 
-    def freeze(self) -> None:
-        """Take the rows out of the stores, before they change."""
-        if self._outputs is None:
-            return
-        for signature, output in self._outputs.items():
-            _, ended = output.store.settle(self.last)
-            parts = [*self._ended.get(signature, ()), ended, output.store.rows()]
-            rows = cut(np.concatenate(parts), self.first, self.last)
-            if len(rows):
-                self._rows[signature] = rows
-        self._outputs = None
+    def news(self) -> dict[Signature, News]:
+        """What began and ended within [first, last], compared with the time point before first.
+
+        This costs what has changed, however much holds.
+        """
+        if self._news is None:
+            self._news = {}
+            for signature, output in self._outputs.items():
+                parts = [*self._gathered.get(signature, ()), News(*output.store.settle(self.last))]
+                began, ended = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts))
+                if len(began) or len(ended):
+                    self._news[signature] = News(began, ended)
+        return self._news
 
     def rows(self) -> Rows:
         """For every predicate the rows (from, to, codes of arguments), maximal and disjoint."""
-        self.freeze()
+        if self._rows is None:
+            self._rows = {}
+            news = self.news()
+            for signature, output in self._outputs.items():
+                rows = output.store.rows()
+                if signature in news:
+                    rows = np.concatenate([news[signature].ended, rows])
+                rows = cut(rows, self.first, self.last)
+                if len(rows):
+                    self._rows[signature] = rows
         return self._rows
+
+    def freeze(self) -> None:
+        """Take everything out of the stores, before they change."""
+        self.rows()
+        self._outputs = {}
 
     def points(self) -> Iterator[Point]:
         holding: set[Atom] = set()

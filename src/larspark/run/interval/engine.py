@@ -1,6 +1,7 @@
 """The interval engine: stratified programs, worked off as intervals of evaluation time."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 from weakref import ref
 
 from larspark.base.atoms import Atom, Signature
@@ -8,7 +9,7 @@ from larspark.base.facts import AnyBatch
 from larspark.meaning.checked import Checked
 from larspark.plan.build import plan
 from larspark.run.answers import PointAnswers
-from larspark.run.interval.answers import IntervalAnswers, atoms_at
+from larspark.run.interval.answers import IntervalAnswers, News, atoms_at
 from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
@@ -21,12 +22,27 @@ from larspark.run.interval.arrivals import (
 from larspark.run.interval.builder import Builder
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
-from larspark.run.interval.kernels.layout import FOREVER, Ints
+from larspark.run.interval.kernels.layout import FOREVER
 from larspark.run.interval.network import Network
 from larspark.run.protocol import Answers, Model, Point, Settings
 
 # After so many steps everything is looked through for what can be forgotten.
 _HOUSEKEEPING = 128
+
+
+class Stats(NamedTuple):
+    """What an engine holds and has done."""
+
+    # Rows in all stores, and the memory they take.
+    rows: int
+    bytes: int
+    time_points: int
+    # Rules fired, formulas looked up with a result, rows derived.
+    fired: int
+    joined: int
+    derived: int
+    # Firings that a rule-by-rule evaluation at every time point would have tried in vain.
+    skipped: int
 
 
 class IntervalEngine:
@@ -67,19 +83,34 @@ class IntervalEngine:
         taken = self._arrivals.take(None if network.clock.hindsight else last)
         if self._settings.push:
             return PointAnswers(first, last, list(self._ticks(network, taken, first, last)))
-        ended: dict[Signature, list[Ints]] = {}
+        news: dict[Signature, list[News]] = {}
         floor = first
         for boundary, part in self._slices(network, taken, first, last):
             self._step(network, part, floor, boundary)
             if boundary < last:
                 for signature, output in network.outputs.items():
-                    _, gone = output.store.settle(boundary)
-                    if len(gone):
-                        ended.setdefault(signature, []).append(gone)
+                    news.setdefault(signature, []).append(News(*output.store.settle(boundary)))
             floor = boundary + 1
-        answers = IntervalAnswers(first, last, network.outputs, ended, self._constants.values)
+        answers = IntervalAnswers(first, last, network.outputs, news, self._constants.values)
         self._latest_answers = ref(answers)
         return answers
+
+    def stats(self) -> Stats:
+        """What the engine holds, and what it has done and need not do."""
+        if self._network is None:
+            return Stats(0, 0, 0, 0, 0, 0, 0)
+        sizes = [keeper.size() for keeper in self._network.keepers]
+        tally = self._network.tally
+        possible = tally.time_points * len(self._checked.rules)
+        return Stats(
+            sum(rows for rows, _ in sizes),
+            sum(size for _, size in sizes),
+            tally.time_points,
+            tally.fired,
+            tally.joined,
+            tally.derived,
+            max(0, possible - tally.fired),
+        )
 
     def _close_answers(self) -> None:
         """Whoever still holds the last answers gets the rows before they change."""

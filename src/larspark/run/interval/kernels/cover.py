@@ -203,9 +203,9 @@ def cover_add(
                     row = rows[row, NEXT]
                 if begins > position:
                     if count == since.shape[0]:
-                        since = enlarged_line(since)
+                        pieces, since = enlarged(pieces), enlarged_line(since)
                     since[count] = low
-                    pieces = put(pieces, count, batch, source, position, min(begins - 1, end))
+                    put(pieces, count, batch, source, position, min(begins - 1, end))
                     count += 1
                 position = ends + 1
             if touched > 1 or holder == NONE:
@@ -222,9 +222,9 @@ def cover_add(
                     row = following
         else:
             if count == since.shape[0]:
-                since = enlarged_line(since)
+                pieces, since = enlarged(pieces), enlarged_line(since)
             since[count] = start
-            pieces = put(pieces, count, batch, source, start, end)
+            put(pieces, count, batch, source, start, end)
             count += 1
         if holder != NONE:
             rows[holder, TO] = high
@@ -264,7 +264,9 @@ def cover_remove(
             began, ended = rows[row, FROM], rows[row, TO]
             if began <= end and ended >= start and _same(rows, row, batch, source, width):
                 low, high = max(start, began), min(end, ended)
-                pieces = put(pieces, count, batch, source, low, high)
+                if count == pieces.shape[0]:
+                    pieces = enlarged(pieces)
+                put(pieces, count, batch, source, low, high)
                 count += 1
                 _bury(rows, row, width, heads, indexes, columns, counters)
                 for low, high in ((began, start - 1), (end + 1, ended)):
@@ -279,14 +281,11 @@ def cover_remove(
 
 
 @helper
-def _copied(out: Ints, count: int, rows: Ints, row: int) -> Ints:
-    if count == out.shape[0]:
-        out = enlarged(out)
+def _copy(out: Ints, count: int, rows: Ints, row: int) -> None:
     out[count, FROM] = rows[row, FROM]
     out[count, TO] = rows[row, TO]
     for column in range(out.shape[1] - BATCH_KEYS):
         out[count, BATCH_KEYS + column] = rows[row, KEYS + column]
-    return out
 
 
 @kernel
@@ -326,10 +325,14 @@ def cover_settle(
             row = following
             continue
         if settled < rows[row, FROM] <= upto:
-            began = _copied(began, begun, rows, row)
+            if begun == began.shape[0]:
+                began = enlarged(began)
+            _copy(began, begun, rows, row)
             begun += 1
         if rows[row, TO] < upto:
-            ended = _copied(ended, gone, rows, row)
+            if gone == ended.shape[0]:
+                ended = enlarged(ended)
+            _copy(ended, gone, rows, row)
             gone += 1
             _bury(rows, row, width, heads, indexes, columns, counters)
             _free(rows, row, counters)

@@ -60,12 +60,12 @@ def enlarged_line(line: Ints) -> Ints:
 
 
 @helper
-def put(out: Ints, count: int, batch: Ints, source: int, low: int, high: int) -> Ints:
-    """Write a batch row with another interval as the next line of the output."""
-    if count == out.shape[0]:
-        out = enlarged(out)
+def put(out: Ints, count: int, batch: Ints, source: int, low: int, high: int) -> None:
+    """Write a batch row with another interval as line number `count` of the output.
+
+    Nothing is returned: handing arrays around costs more than the writing.
+    """
     out[count, FROM] = low
     out[count, TO] = high
     for column in range(BATCH_KEYS, batch.shape[1]):
         out[count, column] = batch[source, column]
-    return out

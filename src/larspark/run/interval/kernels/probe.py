@@ -77,7 +77,9 @@ def subtract(
                     begins, ends = rows[row, FROM], rows[row, TO]
                 row = rows[row, link]
             if begins > position:
-                out = put(out, count, batch, source, position, min(begins - 1, end))
+                if count == out.shape[0]:
+                    out = enlarged(out)
+                put(out, count, batch, source, position, min(begins - 1, end))
                 count += 1
             position = ends + 1
     return out[:count]

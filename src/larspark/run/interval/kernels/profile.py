@@ -24,6 +24,7 @@ from larspark.run.interval.kernels.layout import (
     TO,
     USED,
     Ints,
+    enlarged,
     mix,
     put,
 )
@@ -56,17 +57,19 @@ def window_bounds(question: Ints, t: int) -> tuple[int, int]:
 
 
 @helper
-def _where_window_has(
-    question: Ints, wanted: int, low: int, high: int, out: Ints, count: int, batch: Ints, source: int
-) -> tuple[Ints, int]:
-    """The time points in [low, high] whose window has `wanted` time points."""
+def _first_of_size(question: Ints, wanted: int, low: int, high: int) -> tuple[int, int]:
+    """The first stretch of [low, high] where the window has `wanted` time points.
+
+    There may be more after it. Without any, a stretch after `high` comes back.
+    """
+    if question[KIND] == COUNT_ONE:
+        return (low, high) if wanted == 1 else (high + 1, high + 1)
     if question[EVERY] > 1:
         for t in range(low, high + 1):
             first, last = window_bounds(question, t)
             if last - first + 1 == wanted:
-                out = put(out, count, batch, source, t, t)
-                count += 1
-        return out, count
+                return t, t
+        return high + 1, high + 1
     # The size of a sliding window is linear in t between the time point where it leaves the start
     # of the timeline behind, and the one where it reaches the end.
     leaves = question[START] + question[PAST] if question[PAST] != NONE else FOREVER
@@ -81,20 +84,14 @@ def _where_window_has(
         if position <= reaches:
             until = min(until, reaches)
         slope = int(position <= reaches) - int(position > leaves)
-        if position == until:
-            slope = 0
         first, last = window_bounds(question, position)
         missing = wanted - (last - first + 1)
-        if slope == 0:
-            if missing == 0:
-                out = put(out, count, batch, source, position, until)
-                count += 1
-        elif 0 <= missing * slope <= until - position:
-            t = position + missing * slope
-            out = put(out, count, batch, source, t, t)
-            count += 1
+        if missing == 0:
+            return (position, until) if slope == 0 else (position, position)
+        if 0 < missing * slope <= until - position:
+            return position + missing * slope, position + missing * slope
         position = until + 1
-    return out, count
+    return high + 1, high + 1
 
 
 @helper
@@ -261,14 +258,14 @@ def profile_add(
             if step != NONE and steps[step, TIME] <= end:
                 until = steps[step, TIME] - 1
             wanted = height + 1 if sign > 0 else height
-            if question[KIND] == COUNT_ONE:
-                if wanted == 1:
-                    out = put(out, count, batch, source, position, until)
+            while wanted > 0 and position <= until:
+                low, high = _first_of_size(question, wanted, position, until)
+                if low <= until:
+                    if count == out.shape[0]:
+                        out = enlarged(out)
+                    put(out, count, batch, source, low, high)
                     count += 1
-            elif wanted > 0:
-                out, count = _where_window_has(
-                    question, wanted, position, until, out, count, batch, source
-                )
+                position = high + 1
             position = until + 1
             if position <= end:
                 height += steps[step, CHANGE]
