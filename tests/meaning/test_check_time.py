@@ -60,7 +60,9 @@ def test_a_rule_looks_as_far_back_as_its_windows(
         # Only the output at the evaluation time counts, and what leads to it.
         ("@T high :- @T alpha(V), V >= 18. lfu :- [20] always high.", 20),
         ("@T high :- @T alpha(V), V >= 18.", 0),
-        ("@T-3 q :- @T p. r :- [5] some q.", 2),
+        ("@T-3 q :- @T p. r :- [5] some q.", 5),
+        ("@T-3 q :- @T p. r :- some q.", None),
+        ("@T-3 q :- [4] @T p. r :- some q.", 7),
         ("@T+3 q :- @T p. r :- [5] some q.", 8),
         ("@T q :- [9] @T p. #show r/0. r :- s.", 0),
         ("@T+1 q :- @T q, not p. @T q :- [3] @T s.", 3),
@@ -93,6 +95,7 @@ def test_a_rule_looks_as_far_back_as_its_windows(
         ("#remember q/0. q :- [5] some p. r :- q.", 5),
         ("#remember q/0. q :- [5] some p. r :- [10] some q. s :- [2] some r.", 15),
         ("#remember q/0, r/0. q :- [5] some p. r :- [10] some q. s :- [2] some r.", 17),
+        ("#remember q/0. a :- [5] some p. q :- a. r :- [10] some q.", 15),
         ("#remember q/0. q :- p. q :- [1] some q.", None),
     ],
 )

@@ -78,7 +78,7 @@ def text_column(cells: pa.Array) -> Column:
     """The constants of a column of CSV cells (binary; null where there is no value)."""
 
     def explain(row: int) -> Refused:
-        return _reason(text_constant, cells[row].as_py())
+        return reason(lambda: text_constant(cells[row].as_py()))
 
     bad: Mask = cells.is_null().to_numpy(zero_copy_only=False)
     try:
@@ -167,7 +167,7 @@ def typed_column(values: pa.Array) -> Column:
     kind: Any = values.type
 
     def explain(row: int) -> Refused:
-        return _reason(_typed_constant, values[row].as_py())
+        return reason(lambda: _typed_constant(values[row].as_py()))
 
     bad: Mask = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_uint64(kind):
@@ -227,9 +227,10 @@ def _typed_constant(value: object) -> Constant:
     return value_constant(value)
 
 
-def _reason(law: Callable[[Any], Constant], value: object) -> Refused:
+def reason(law: Callable[[], object]) -> Refused:
+    """Why a value is refused by the law for one value."""
     try:
-        law(value)
+        value = law()
     except Refused as refused:
         return refused
-    raise AssertionError(f"{value!r} is a constant, yet its row was refused")
+    raise AssertionError(f"{value!r} is right, yet its row was refused")

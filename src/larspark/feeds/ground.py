@@ -15,7 +15,12 @@ NUMBER = re.compile(r"-?[0-9]++((?:\.[0-9]+)?+(?:[eE][+-]?[0-9]+)?+)")
 _FRACTION = re.compile(r"-?[0-9]{1,99}\.[0-9]{1,99}")
 STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
 
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_HEAD = re.compile(rf"{_SPACE.pattern}({NAME.pattern}+){_SPACE.pattern}(\(?+)")
+_ARGUMENT = re.compile(
+    rf"{_SPACE.pattern}(?P<constant>(?P<name>{NAME.pattern}+)|(?P<number>{NUMBER.pattern})"
+    rf"|(?P<string>{STRING.pattern})){_SPACE.pattern}(?P<separator>[,)])"
+)
 _WORD = re.compile(r"\w+")
 _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(.)")
@@ -37,9 +42,8 @@ class GroundAtoms(dict[str, Atom]):
         self._constants = _PlainConstants()
 
     def __missing__(self, text: str) -> Atom:
-        try:
-            atom = self._plain(text)
-        except Refused:
+        atom = None if '"' in text else self._plain(text)
+        if atom is None:
             try:
                 atom = _careful(text)
             except Refused as refused:
@@ -50,16 +54,19 @@ class GroundAtoms(dict[str, Atom]):
             self[text] = atom
         return atom
 
-    def _plain(self, text: str) -> Atom:
+    def _plain(self, text: str) -> Atom | None:
         """The atom, if all its arguments are names and numbers; most are."""
         head, opened, inner = text.partition("(")
         constants = self._constants
-        name = constants[head]
-        if type(name) is not str or (opened and inner[-1:] != ")"):
-            raise Refused("L312", "not a plain atom")
-        if not opened:
-            return Atom(name)
-        return Atom(name, tuple([constants[token] for token in inner[:-1].split(",")]))
+        try:
+            name = constants[head]
+            if type(name) is not str or (opened and inner[-1:] != ")"):
+                return None
+            if not opened:
+                return Atom(name)
+            return Atom(name, tuple([constants[token] for token in inner[:-1].split(",")]))
+        except Refused:
+            return None
 
 
 class _PlainConstants(dict[str, Constant]):
@@ -182,52 +189,58 @@ _PREDICATE_HINT = "a predicate is a lowercase letter, then letters, digits and `
 
 
 def _careful(text: str) -> Atom:
-    position = _skip(text, 0)
-    head = NAME.match(text, position)
+    head = _HEAD.match(text)
     if head is None:
-        raise Refused(
-            "L312", f"{_found(text, position)}, not a predicate", _PREDICATE_HINT, position
-        )
-    position = _skip(text, head.end())
+        position = _skip(text, 0)
+        message = f"{_found(text, position)}, not a predicate"
+        raise Refused("L312", message, _PREDICATE_HINT, position)
     args: list[Constant] = []
-    if text.startswith("(", position):
-        separator = "("
-        while separator != ")":
-            value, position = _argument(text, _skip(text, position + 1))
-            args.append(value)
-            position = _skip(text, position)
-            separator = text[position : position + 1]
-            if separator not in (",", ")"):
-                raise Refused("L312", f"{_found(text, position)}, not `,` or `)`", offset=position)
-        position = _skip(text, position + 1)
+    position, opened = head.end(), head[2]
+    while opened:
+        argument = _ARGUMENT.match(text, position)
+        if argument is None:
+            raise _no_argument(text, _skip(text, position))
+        args.append(_value(argument))
+        position = argument.end()
+        if argument["separator"] == ")":
+            break
+    position = _skip(text, position)
     if position < len(text):
         hint = "an atom ends without a full stop here" if text[position] == "." else ""
         raise Refused("L312", f"{_found(text, position)} after the atom", hint, position)
-    return Atom(head[0], tuple(args))
+    return Atom(head[1], tuple(args))
 
 
-def _argument(text: str, position: int) -> tuple[Constant, int]:
-    """The constant at the position, and where it ends."""
-    if name := NAME.match(text, position):
-        return name[0], name.end()
+def _value(argument: re.Match[str]) -> Constant:
+    if (name := argument["name"]) is not None:
+        return name
     try:
-        if digits := NUMBER.match(text, position):
-            return number(digits[0]), digits.end()
-        if quoted := STRING.match(text, position):
-            return string(quoted[0]), quoted.end()
+        if (digits := argument["number"]) is not None:
+            return number(digits)
+        return string(argument["string"])
     except Refused as refused:
-        raise refused.moved(position) from None
+        raise refused.moved(argument.start("constant")) from None
+
+
+def _no_argument(text: str, position: int) -> Refused:
+    """Why there is no constant here with a separator after it."""
+    for pattern in (NAME, NUMBER, STRING):
+        if constant_text := pattern.match(text, position):
+            position = _skip(text, constant_text.end())
+            message = f"{_found(text, position)}, not `,` or `)`"
+            return Refused("L312", message, offset=position)
     if text.startswith('"', position):
-        raise Refused("L312", "a quoted string is not closed in its line", offset=position)
-    if (word := _WORD.match(text, position)) and (word[0][0].isupper() or word[0][0] == "_"):
+        return Refused("L312", "a quoted string is not closed in its line", offset=position)
+    word = _WORD.match(text, position)
+    if word and (word[0][0].isupper() or word[0][0] == "_"):
         shown = shortened(word[0])
-        raise Refused(
+        return Refused(
             "L312",
             f"`{shown}` is a variable, and a fact has none",
             f'quote a text that does not begin with a lowercase letter: "{shown}"',
             position,
         )
-    raise Refused("L312", f"{_found(text, position)}, not a constant", offset=position)
+    return Refused("L312", f"{_found(text, position)}, not a constant", offset=position)
 
 
 def _skip(text: str, position: int) -> int:

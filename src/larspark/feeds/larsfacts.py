@@ -52,8 +52,8 @@ def _blocks(file: BinaryIO, source: str, fact: _Fact) -> Blocks:
     for lines in line_blocks(file):
         yield _arrivals(lines, number, source, cutter, atoms, fact)
         number += len(lines)
-    if unfinished := cutter.unfinished():
-        yield [unfinished.at(source, *cutter.start_text())]
+    if unfinished := cutter.unfinished(source):
+        yield [unfinished]
 
 
 def _arrivals(
@@ -175,17 +175,15 @@ class _Cutter:
             self._parts, self._size = [], 0
             raise Refused("L306", f"the statement is longer than {LINE_LIMIT} characters")
 
-    def unfinished(self) -> Refused | None:
+    def unfinished(self, source: str) -> Problem | None:
         """What the end of the file leaves open."""
         if self._closing:
-            return Refused("L315", "a comment is not closed", f"close it with `{self._closing}`")
+            refused = Refused("L315", "a comment is not closed", f"close it with `{self._closing}`")
+            return refused.at(source, self._opened[0], column=self._opened[1])
         if self._parts:
-            return Refused("L315", "the last fact is not finished", "end it with a full stop")
+            refused = Refused("L315", "the last fact is not finished", "end it with a full stop")
+            return refused.at(source, self._start[0], column=self._start[1])
         return None
-
-    def start_text(self) -> tuple[int, str, int]:
-        line, column = self._opened if self._closing else self._start
-        return line, "", column
 
     def _add(self, text: str, line: int, position: int) -> None:
         if not self._parts:

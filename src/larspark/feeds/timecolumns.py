@@ -15,6 +15,7 @@ from larspark.feeds.cells import (
     cast_or_none,
     decoded,
     is_text_type,
+    reason,
     text_column,
     text_constant,
     typed_column,
@@ -45,7 +46,7 @@ def text_time_column(cells: pa.Array, tick: int | None) -> TimeColumn:
         times, bad = np.where(chosen, part_times, times), np.where(chosen, part_bad, bad)
 
     def explain(row: int) -> Refused:
-        return _reason(lambda: time_point(text_constant(cells[row].as_py()), tick))
+        return reason(lambda: time_point(text_constant(cells[row].as_py()), tick))
 
     return TimeColumn(times, bad | column.bad, explain)
 
@@ -58,7 +59,7 @@ def typed_time_column(values: pa.Array, tick: int | None) -> TimeColumn:
         return TimeColumn(times, bad, lambda row: _moment_reason(values.slice(row, 1)))
 
     def explain(row: int) -> Refused:
-        return _reason(lambda: time_point(values[row].as_py(), tick))
+        return reason(lambda: time_point(values[row].as_py(), tick))
 
     column = typed_column(values)
     times, bad = _part_times(column.parts[0], tick)
@@ -137,11 +138,3 @@ def _moment_reason(moment: pa.Array) -> Refused:
         return Refused("L313", "there is no value")
     shown = moment.cast(pa.string())[0].as_py()
     return Refused("L310", f"the time {shown} lies before 1970 or too far ahead")
-
-
-def _reason(law: Callable[[], int]) -> Refused:
-    try:
-        point = law()
-    except Refused as refused:
-        return refused
-    raise AssertionError(f"{point} is a time point, yet its row was refused")

@@ -57,19 +57,16 @@ def lookback(
     """
     # In hindsight there is input after the evaluation time too; what it leads to counts.
     known = placements(rules, order, parts, remembered, end=math.inf, input_end=math.inf)
+    groups = _by_group(rules, order)
     need = dict.fromkeys(parts.derived, ALL if every_atom_counts else NONE)
     for predicate in parts.shown:
         need[predicate] = need[predicate].join(NOW)
-    readers = _by_group(rules, order)
-    for reader in readers[-1]:
-        _pass_down(reader, need, remembered, known)
-    for number in reversed(range(len(order))):
-        _pass_down_group(readers[number], order[number], need, remembered, known)
+    _pass_down([rule for group in reversed(groups) for rule in group], need, remembered, known)
     total = _FREE
     costs: dict[Signature, Cost] = {}
-    for number, group in enumerate((*order, frozenset())):
+    for members, group in zip(groups, (*order, frozenset[Signature]()), strict=True):
         cost = _FREE
-        for rule in readers[number]:
+        for rule in members:
             for reading in _readings(rule, need, known):
                 cost = cost.join(_price(reading, costs, group, remembered))
         costs.update(dict.fromkeys(group, cost))
@@ -88,33 +85,31 @@ def _by_group(rules: Sequence[Rule], order: Sequence[frozenset[Signature]]) -> l
     return groups
 
 
-def _pass_down_group(
-    rules: Sequence[Rule],
-    group: frozenset[Signature],
-    need: dict[Signature, Range],
-    remembered: frozenset[Signature],
-    known: Reach,
-) -> None:
-    for changes in range(2 * _PATIENCE):
-        before = {predicate: need[predicate] for predicate in group}
-        for rule in rules:
-            _pass_down(rule, need, remembered, known)
-        if all(need[predicate] == before[predicate] for predicate in group):
-            break
-        if changes >= _PATIENCE:
-            need.update({p: ALL for p in group if need[p] != before[p]})
-
-
 def _pass_down(
-    rule: Rule,
+    rules: Sequence[Rule],
     need: dict[Signature, Range],
     remembered: frozenset[Signature],
     known: Reach,
 ) -> None:
-    for reading in _readings(rule, need, known):
-        if reading.predicate in need:
-            times = reading.times.join(NOW) if reading.predicate in remembered else reading.times
-            need[reading.predicate] = need[reading.predicate].join(times)
+    """Enlarge what is needed of each predicate until every rule has what it reads."""
+    derivers: dict[Signature, list[int]] = {}
+    for number, rule in enumerate(rules):
+        for predicate in head_predicates(rule.head):
+            derivers.setdefault(predicate, []).append(number)
+    changes = dict.fromkeys(need, 0)
+    pending = dict.fromkeys(range(len(rules)))
+    while pending:
+        number = next(iter(pending))
+        del pending[number]
+        for _, predicate, times in _readings(rules[number], need, known):
+            if predicate is None or predicate not in need:
+                continue
+            before = need[predicate]
+            after = before.join(times.join(NOW) if predicate in remembered else times)
+            if after != before:
+                changes[predicate] += 1
+                need[predicate] = after if changes[predicate] <= _PATIENCE else ALL
+                pending.update(dict.fromkeys(derivers[predicate]))
 
 
 def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterator[Reading]:
@@ -133,10 +128,12 @@ def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterato
         for part, frame in frames(formula, first_frame(known.end), times):
             match part:
                 case AtomFormula(atom) if atom.signature in need:
-                    # Whether more derived atoms are seen is up to the rules that derive them;
-                    # that there are none can also be due to the start of the timeline.
-                    cost = _FREE if frame.monotone else _cost(frame.now.floor)
-                    yield Reading(cost, atom.signature, frame.now.times)
+                    floor = frame.now.floor
+                    if frame.monotone:
+                        # No atom is missed if the timeline reaches back to where atoms can be.
+                        lowest = max(frame.now.times.low, known.placed[atom.signature].low)
+                        floor = Floor(min(0, lowest))
+                    yield Reading(_cost(floor), atom.signature, frame.now.times)
                 case AtomFormula() | Comparison() | Truth():
                     yield Reading(_cost(frame.now.floor))
                 case Windowed(NamedWindow()):
@@ -154,14 +151,17 @@ def _price(
     group: frozenset[Signature],
     remembered: frozenset[Signature],
 ) -> Cost:
-    """What a reading costs, the rules behind a remembered predicate included."""
+    """What a reading costs, the rules behind it included."""
     predicate = reading.predicate
-    if predicate not in remembered or reading.times.low >= 0:
+    earlier = predicate in remembered and reading.times.low < 0
+    if predicate in group:
+        return _UNBOUNDED if earlier else reading.cost
+    if predicate not in costs:
         return reading.cost
-    if predicate in group or reading.cost.tuples:
-        return _UNBOUNDED
-    behind = costs.get(predicate, _FREE)
-    return reading.cost.join(Cost(behind.time - reading.times.low, behind.tuples))
+    behind = costs[predicate]
+    if earlier:
+        behind = Cost(behind.time - reading.times.low, behind.tuples)
+    return reading.cost.join(behind)
 
 
 def _cost(floor: Floor) -> Cost:

@@ -129,6 +129,7 @@ def _key_problems(key: Variable, atoms: list[Atom], place: Windowed) -> Iterator
             f"`by {key.name}`: `{key.name}` is not an argument of {what} below the window",
             place.span,
             "group by a variable that is an argument of every stream atom below the window",
+            focus=key.name,
         )
         return
     positions: dict[Signature, set[int]] = {}
@@ -143,6 +144,7 @@ def _key_problems(key: Variable, atoms: list[Atom], place: Windowed) -> Iterator
                 f"`by {key.name}`: `{key.name}` is argument {listed} of `{signature}`",
                 place.span,
                 "group by a variable that is always the same argument of a predicate",
+                focus=key.name,
             )
 
 

@@ -187,7 +187,8 @@ def _wildcard_problems(head: Formula) -> Iterator[Problem]:
     for part in walk(head):
         if isinstance(part, AtomFormula) and any(isinstance(t, Wildcard) for t in part.atom.args):
             message = "`_` cannot stand in a head: it names no value"
-            yield Problem("L204", message, part.span, "use a variable that the body binds")
+            hint = "use a variable that the body binds"
+            yield Problem("L204", message, part.span, hint, focus="_")
 
 
 def _spaced(atom: Atom) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from larspark.base.atoms import Element, atom_text
+from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.terms import Constant, constant_text
-from larspark.language import rule_text
-from larspark.language.tree import Rule
+from larspark.language import formula_text, rule_text
+from larspark.language.tree import AtomFormula, Rule
 from larspark.show.proof import (
     Given,
     ModelChoice,
@@ -21,7 +21,7 @@ from larspark.show.proof import (
 from larspark.show.why_not import Miss, WhyNot
 
 # Deeper parts of a proof are left out; they can be asked for by themselves.
-DEPTH_LIMIT = 40
+DEPTH_LIMIT = 80
 ROW_LIMIT = 1_000
 
 
@@ -31,6 +31,7 @@ class Kind(StrEnum):
     CONCLUSION = "conclusion"
     RULE = "rule"
     PART = "part"
+    HOLDING = "holding"
     MISSING = "missing"
     NOTE = "note"
 
@@ -70,10 +71,11 @@ def proof_rows(proof: Proof) -> Iterator[Row]:
             if step is None or aside:
                 continue
             shown.add(item)
-            below = step.parts
+            below = [_branch(part) for part in step.parts]
             rule_aside = _rule_aside(step.rule, step.substitution)
             yield Row(depth, Kind.RULE, rule_text(step.rule), rule_aside, not below)
-        pending.extend((depth + 1, child, child is below[-1]) for child in reversed(below))
+        final = len(below) - 1
+        pending.extend((depth + 1, below[i], i == final) for i in range(final, -1, -1))
     for note in _notes(proof):
         yield Row(0, Kind.NOTE, note)
 
@@ -92,14 +94,11 @@ def _miss_rows(miss: Miss, depth: int, last: bool) -> Iterator[Row]:
     aside = _rule_aside(miss.rule, miss.substitution)
     yield Row(depth, Kind.PART, rule_text(miss.rule), aside, last)
     for text in miss.holding:
-        yield Row(depth + 1, Kind.PART, text, "holds", False)
-    more = bool(miss.also) or miss.below is not None
-    yield Row(depth + 1, Kind.MISSING, miss.missing, miss.near, not more)
-    for text in miss.also:
-        ends = text is miss.also[-1] and miss.below is None
-        yield Row(depth + 1, Kind.MISSING, text, "does not hold either", ends)
-    if miss.below is not None:
-        yield from why_not_rows(miss.below, depth + 1)
+        yield Row(depth + 1, Kind.HOLDING, text, "", False)
+    for missing in miss.missing:
+        yield Row(depth + 1, Kind.MISSING, missing.text, missing.near, missing is miss.missing[-1])
+        if miss.below is not None and missing is miss.missing[0]:
+            yield from why_not_rows(miss.below, depth + 2)
 
 
 def part_detail(part: Part) -> str:
@@ -107,13 +106,28 @@ def part_detail(part: Part) -> str:
     pieces = [*runs(part.facts)]
     pieces += [f"{run} (remembered)" for run in runs(part.remembered)]
     pieces += [f"{run} (counted)" for run in runs(part.counted)]
-    pieces += [f"{atom_text(atom)} (background)" for atom in part.background]
+    pieces += [
+        "background" if _is_text_of(part, atom) else f"{atom_text(atom)} (background)"
+        for atom in part.background
+    ]
     pieces += map(str, part.absent)
     text = ", ".join(pieces)
     if part.facts or part.derived or part.remembered:
         spans = [interval_text(span.start, span.end) for span in part.windows]
         text += f" in {' and '.join(spans)}" if spans else ""
     return text.strip()
+
+
+def _branch(part: Part) -> Element | Part:
+    """A body element that is a derived atom is shown as the conclusion it is."""
+    if len(part.derived) == 1 and _is_text_of(part, part.derived[0].atom):
+        return part.derived[0]
+    return part
+
+
+def _is_text_of(part: Part, atom: Atom) -> bool:
+    """Is the body element just this atom?"""
+    return part.text == formula_text(AtomFormula(atom))
 
 
 def runs(elements: Sequence[Element]) -> Iterator[str]:
@@ -156,7 +170,7 @@ def _aside(proof: Proof, step: Step | None, known: bool, depth: int) -> str:
         return "shown above"
     if step is None:
         return str(proof.given or Given.STREAM)
-    return "deeper parts are not shown; explain it by itself" if depth > 2 * DEPTH_LIMIT else ""
+    return "deeper parts are not shown; explain it by itself" if depth > DEPTH_LIMIT else ""
 
 
 def _notes(proof: Proof) -> Iterator[str]:

@@ -120,10 +120,6 @@ class Proof:
     # No order of the steps lets each rest on earlier ones only.
     circular: bool = False
 
-    def step(self, element: Element) -> Step | None:
-        """The step that gives an element."""
-        return next((step for step in self.steps if step.element == element), None)
-
 
 def interval_text(start: int, end: int | None) -> str:
     """Write an interval of time points.

@@ -1,18 +1,24 @@
 """Explanations as text trees, plain or with colours."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from rich.markup import escape
 
 from larspark.show.outline import Kind, Row
 
+# Control characters, and those that turn the direction of writing around.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
 _STYLES = {
     Kind.CONCLUSION: "bold",
     Kind.RULE: "dim",
     Kind.PART: "",
+    Kind.HOLDING: "green",
     Kind.MISSING: "red",
     Kind.NOTE: "italic",
 }
+_SIGNS = {Kind.HOLDING: "✓ ", Kind.MISSING: "✗ "}
 
 
 def tree_lines(rows: Iterable[Row], people: bool) -> Iterator[str]:
@@ -46,9 +52,19 @@ def _trunks(closed: Iterable[bool]) -> str:
 
 
 def _content(row: Row, people: bool) -> str:
+    text = _SIGNS.get(row.kind, "") + printable(row.text)
+    aside = printable(row.aside)
     if not people:
-        return f"{row.text}   {row.aside}" if row.aside else row.text
+        return f"{text}   {aside}" if aside else text
     style = _STYLES[row.kind]
-    text = escape(row.text)
-    text = f"[{style}]{text}[/]" if style else text
-    return f"{text}   [cyan]{escape(row.aside)}[/]" if row.aside else text
+    text = f"[{style}]{escape(text)}[/]" if style else escape(text)
+    return f"{text}   [cyan]{escape(aside)}[/]" if aside else text
+
+
+def printable(text: str) -> str:
+    """Text that cannot steer a terminal, whatever a stream holds.
+
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return _CONTROL.sub("\ufffd", text)

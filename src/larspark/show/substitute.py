@@ -32,7 +32,7 @@ def substitute(formula: Formula, binding: Substitution) -> Formula:
     >>> from larspark.language import formula_text, parse_formula
     >>> formula = parse_formula("[#1 by ID] @T+1 tram(ID, X)").formula
     >>> formula_text(substitute(formula, {"ID": "a1", "T": 36}))
-    '[#1 by ID] @37 tram(a1,X)'
+    '[#1 by ID] @37 tram(a1, X)'
     """
     match formula:
         case AtomFormula(atom):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.terms import Constant, Variable
@@ -25,7 +26,7 @@ from larspark.show.knowledge import (
     lay_over,
     narrow,
 )
-from larspark.show.near import NearMisses
+from larspark.show.near import Near, NearMisses
 from larspark.show.substitute import substitute
 from larspark.show.support import Support
 
@@ -33,21 +34,25 @@ from larspark.show.support import Support
 MATCH_LIMIT = 200
 
 
+class Missing(NamedTuple):
+    """A part of a rule's body that does not hold, and how close it came to it."""
+
+    text: str
+    near: str
+
+
 @dataclass(frozen=True, slots=True)
 class Miss:
     """A rule that could give an atom, as far as its body holds.
 
-    `missing` is the first part of the body that does not hold together with those before it, which
-    are `holding`; `also` are further ones. `near` says how close it was, `below` why a derived atom
-    is missing.
+    The first part of `missing` does not hold together with those before it, which are `holding`;
+    `below` is why a derived atom is missing there.
     """
 
     rule: Rule
     substitution: tuple[tuple[str, Constant], ...]
     holding: tuple[str, ...]
-    missing: str
-    near: str
-    also: tuple[str, ...] = ()
+    missing: tuple[Missing, ...]
     below: "WhyNot | None" = None
 
 
@@ -115,7 +120,7 @@ class _Search:
             for conditions in head_conditions(rule, atom, t, at)
             if (miss := self._miss(rule, conditions, levels)) is not None
         ]
-        misses.sort(key=lambda miss: len(miss.also))
+        misses.sort(key=lambda miss: len(miss.missing))
         return WhyNot(atom, t, at, tuple(misses), "" if misses else self._note(atom, t))
 
     def _note(self, atom: Atom, t: int | None) -> str:
@@ -151,24 +156,26 @@ class _Search:
                 missing.append((part, bindings))
         if not missing:
             return None
-        part, tried = missing[0]
-        near, binding = min(
-            ((self._near.find(part, binding), binding) for binding in tried),
-            key=lambda found: found[0].rank,
-        )
+        near, binding = self._nearest(*missing[0])
         below = None
         if near.atom is not None and levels > 1:
             below = self.why_not(near.atom, near.t, levels - 1)
+        nears = [near, *(self._near.find(part, binding) for part, _ in missing[1:])]
         names = [v.name for f in formulas(rule) for v in variables(f) if v.name in binding]
         return Miss(
             rule,
             tuple((name, binding[name]) for name in dict.fromkeys(names)),
-            tuple(formula_text(substitute(formula, binding)) for formula in holding),
-            formula_text(substitute(part, binding)),
-            near.text,
-            tuple(formula_text(substitute(other, binding)) for other, _ in missing[1:]),
+            tuple(_text(part, binding) for part in holding),
+            tuple(
+                Missing(_text(part, binding), found.text)
+                for (part, _), found in zip(missing, nears, strict=True)
+            ),
             below,
         )
+
+    def _nearest(self, part: Formula, bindings: Sequence[Binding]) -> tuple[Near, Binding]:
+        found = [(self._near.find(part, binding), binding) for binding in bindings]
+        return min(found, key=lambda pair: pair[0].rank)
 
     def _extend(self, part: Formula, bindings: Sequence[Binding]) -> list[Binding]:
         """The ways to make one more part hold."""
@@ -192,6 +199,10 @@ class _Search:
             return False
         horizon = find_horizon(situation.stream, situation.at, formula)
         return Support(situation, situation.stream.bits, horizon).holds(formula)
+
+
+def _text(part: Formula, binding: Binding) -> str:
+    return formula_text(substitute(part, binding))
 
 
 def _in_order(parts: Sequence[Formula], known: Iterable[str]) -> Iterator[Formula]:

@@ -6,14 +6,15 @@ definitions can be read off. Nothing here is shared with the engine.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import product
+from itertools import count, product
 from typing import NamedTuple
 
 from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom, fact
+from larspark.base.terms import Variable, Wildcard
 from larspark.language import parse_formula, parse_program
 from larspark.language.tree import Formula
 from larspark.meaning.check import check
@@ -25,7 +26,7 @@ INPUTS = ("i", "j", "k")
 # Derived predicates, from the lowest: a rule asks for lower ones only.
 LAYERS = ("p", "q", "r")
 # No answer of a random program lies further from its evidence than this.
-REACH = 14
+REACH = 11
 
 
 class Item(NamedTuple):
@@ -112,7 +113,19 @@ class Definition:
     def __post_init__(self) -> None:
         inputs = ", ".join(f"{name}/1" for name in INPUTS)
         self.text = "\n".join([f"#input {inputs}.", *map(str, self.rules)])
-        self.supports = cache(self.supports)  # type: ignore[method-assign]
+        self.derived_supports = cache(self.derived_supports)  # type: ignore[method-assign]
+        self.seen_alike: set[str] = set()
+        for layer in LAYERS:
+            rules = [rule for rule in self.rules if rule.predicate == layer]
+            if all(
+                rule.shift is not None
+                and all(
+                    item.window is None and item.predicate in (*INPUTS, *self.seen_alike)
+                    for item in rule.items
+                )
+                for rule in rules
+            ):
+                self.seen_alike.add(layer)
 
     def checked(self) -> Checked:
         return checked(self.text)
@@ -120,6 +133,14 @@ class Definition:
     # All sets of literals that derive an atom
 
     def supports(self, predicate: str, argument: str, t: int, now: int) -> frozenset[Support]:
+        # Where the evaluation time does not matter, one stands for all.
+        return self.derived_supports(
+            predicate, argument, t, 0 if predicate in self.seen_alike else now
+        )
+
+    def derived_supports(
+        self, predicate: str, argument: str, t: int, now: int
+    ) -> frozenset[Support]:
         found: list[Support] = []
         for rule in self.rules:
             if rule.predicate != predicate or (rule.different and argument == "a"):
@@ -247,7 +268,7 @@ class Definition:
         for argument in CONSTANTS:
             for moment in range(t + REACH):
                 pairs = set()
-                for now in range(t + REACH):
+                for now in [0] if predicate in self.seen_alike else range(t + REACH):
                     for way in self.supports(predicate, argument, moment, now):
                         split = self.split(way, facts, t)
                         if split is not None and self.consistent(split[0], facts, t):
@@ -283,6 +304,7 @@ def ground(answers: Iterable[HypotheticalAnswer]) -> set[Answer]:
     found: set[Answer] = set()
     open_ones = False
     for answer in answers:
+        answer = _without_wildcards(answer)
         names = sorted({name for item in answer.hypotheses for name in _variables(item)})
         open_ones |= bool(names)
         for values in product(CONSTANTS, repeat=len(names)):
@@ -315,9 +337,29 @@ def ground(answers: Iterable[HypotheticalAnswer]) -> set[Answer]:
     }
 
 
+def _without_wildcards(answer: HypotheticalAnswer) -> HypotheticalAnswer:
+    numbers = count()
+    hypotheses = tuple(
+        item
+        if item.negated
+        else TimedAtom(
+            item.t,
+            Atom(
+                item.atom.predicate,
+                tuple(
+                    Variable(f"any{next(numbers)}") if isinstance(arg, Wildcard) else arg
+                    for arg in item.atom.args
+                ),
+            ),
+        )
+        for item in answer.hypotheses
+    )
+    return replace(answer, hypotheses=hypotheses)
+
+
 def _variables(item: TimedAtom) -> Iterator[str]:
     for arg in item.atom.args:
-        if hasattr(arg, "name"):
+        if isinstance(arg, Variable):
             yield arg.name
 
 
@@ -327,7 +369,7 @@ def _violates(restriction: str, chosen: dict[str, str]) -> bool:
 
 
 def _ground_text(item: TimedAtom, chosen: dict[str, str]) -> str:
-    args = tuple(chosen[a.name] if hasattr(a, "name") else a for a in item.atom.args)
+    args = tuple(chosen[a.name] if isinstance(a, Variable) else a for a in item.atom.args)
     return str(TimedAtom(item.t, Atom(item.atom.predicate, args), item.negated))
 
 
@@ -360,13 +402,15 @@ def rules(draw: st.DrawFn, layer: int, negation: bool, windows: bool) -> SimpleR
     timed = not windows or draw(st.booleans())
     kinds: tuple[str, ...] = ("pin",)
     if windows:
-        kinds = ("pin", "at", "some", "always") if timed else ("now", "some", "always", "at")
+        # T is bound either to the head alone, or to the evaluation time too.
+        free = draw(st.booleans())
+        kinds = ("pin",) if timed and free else ("now", "some", "always", "at")
     most = 2 if windows else 3
     parts = draw(st.lists(items(lower, False, kinds), min_size=1, max_size=most))
     # X, and T if there is one, have to be bound by something that is seen.
     parts[0] = parts[0]._replace(argument="X")
     if timed and not any(item.kind == "at" for item in parts):
-        parts[0] = Item("at", parts[0].predicate, "X")
+        parts[0] = Item("at", parts[0].predicate, "X", window=draw(st.integers(0, 2)))
     if negation and draw(st.booleans()):
         item = draw(items(lower, True, kinds))
         if item.kind != "at" or any(part.kind == "at" for part in parts):

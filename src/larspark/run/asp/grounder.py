@@ -14,12 +14,16 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from larspark.base.problems import LarsparkError, Problem
 from larspark.run.asp.core import AtomFeed, Core, CoreRule, EveryRule
 from larspark.run.asp.every import EveryWindow
 from larspark.run.asp.feeds import Feeds, Row
 from larspark.run.asp.plain import Mode, Windows
 from larspark.run.asp.plans import Plan, Shape, Table, plan, shape
 from larspark.run.asp.views import View
+
+# More ground rules than this are refused: `p(X+1) :- p(X)` would never end.
+INSTANCE_LIMIT = 500_000
 
 # Less garbage than this is never worth a new start.
 _PATIENCE = 2_000
@@ -46,19 +50,32 @@ class GroundRules(Protocol):
 
 
 class GivenRow:
-    """A row of a given relation, with the instances that need it and those that deny it.
-
-    A time point that windows may leave in the timeline is one too, without a relation.
-    """
+    """A row of a given relation, with the instances that need it and those that deny it."""
 
     __slots__ = ("denials", "holds", "relation", "row", "uses")
 
     def __init__(self, relation: int | None, row: Row) -> None:
+        # A moment belongs to no relation.
         self.relation = relation
         self.row = row
         self.holds = False
         self.uses: dict[Instance, None] = {}
         self.denials: dict[Instance, None] = {}
+
+
+class Moment(GivenRow):
+    """A time point that windows may leave in the timeline, or not yet.
+
+    Instances that need it wait outside until it is there: otherwise `@T+1 p :- @T p` would find
+    ever later time points.
+    """
+
+    __slots__ = ("waiting",)
+
+    def __init__(self, holds: bool) -> None:
+        super().__init__(None, ())
+        self.holds = holds
+        self.waiting: dict[tuple[int, Row], None] = {}
 
 
 class Instance:
@@ -108,13 +125,15 @@ class Grounder:
         self._shapes: list[Shape] = []
         self._plans: list[list[Plan]] = [[] for _ in core.arities]
         self._given: list[dict[Row, GivenRow]] = [{} for _ in core.arities]
-        self._within: dict[Windows, dict[int, GivenRow]] = {}
+        self._within: dict[Windows, dict[int, Moment]] = {}
         self._numbers: list[dict[Row, int]] = [{} for _ in core.arities]
         self._atoms: dict[int, DerivedAtom] = {}
         self._instances: dict[tuple[int, Row], Instance] = {}
         self._every: dict[int, list[EveryWindow]] = {}
         self._new: list[int] = []
         self._fading: list[int] = []
+        # Instances whose time point has come.
+        self._due: list[tuple[int, Row]] = []
         self._next_atom = 1
         self._active = 0
         self._bounds: dict[Windows, tuple[float, float]] = {}
@@ -158,6 +177,9 @@ class Grounder:
             for every in watching:
                 self._move_every(every)
         self._settle()
+        due, self._due = self._due, []
+        for number, binding in due:
+            self._instantiate(number, binding)
         for relation, new, _ in changes:
             for row in new:
                 self._row_enters(relation, row)
@@ -205,18 +227,25 @@ class Grounder:
             return
         of = self._shapes[number]
         given: list[GivenRow] = []
+        for windows, point_of in of.within:
+            (point,) = point_of(binding)
+            moment = self._moment(windows, point) if isinstance(point, int) else None
+            if moment is None:
+                return
+            if not moment.holds:
+                moment.waiting[key] = None
+                return
+            given.append(moment)
         positive: list[int] = []
         for relation, row_of in of.positive:
             row = row_of(binding)
+            if row not in self._tables[relation].rows:
+                # It waited for its time point, and one of its rows has gone meanwhile.
+                return
             if relation in self._core.given:
                 given.append(self._given[relation][row])
             else:
                 positive.append(self._numbers[relation][row])
-        for windows, point_of in of.within:
-            (point,) = point_of(binding)
-            if not isinstance(point, int):
-                return
-            given.append(self._moment(windows, point))
         denied: list[GivenRow] = []
         negative: list[int] = []
         for relation, row_of in of.negative:
@@ -241,6 +270,10 @@ class Grounder:
 
     def _start(self, instance: Instance) -> None:
         self._instances[instance.key] = instance
+        if len(self._instances) > INSTANCE_LIMIT:
+            message = f"the program has more than {INSTANCE_LIMIT} ground rules"
+            hint = "does a rule with arithmetic in its head feed itself?"
+            raise LarsparkError(Problem("L410", message, hint=hint))
         for row in instance.given:
             row.uses[instance] = None
             instance.obstacles += not row.holds
@@ -368,12 +401,14 @@ class Grounder:
         if not instance.obstacles:
             self._activate(instance)
 
-    def _moment(self, windows: Windows, point: int) -> GivenRow:
-        """Whether a time point lies in the timeline that windows leave."""
+    def _moment(self, windows: Windows, point: int) -> Moment | None:
+        """A time point of the timeline that windows leave; None if it is past for good."""
         known = self._within[windows].get(point)
         if known is None:
-            known = self._within[windows][point] = GivenRow(None, (point,))
-            known.holds = self._feeds.view(windows).has_time(point)
+            view = self._feeds.view(windows)
+            if point < view.start:
+                return None
+            known = self._within[windows][point] = Moment(view.has_time(point))
         return known
 
     def _move_window(self, windows: Windows) -> None:
@@ -381,13 +416,15 @@ class Grounder:
         moments = self._within[windows]
         for point in self._crossed(windows, view):
             moment = moments[point]
-            if moment.holds != view.has_time(point):
-                (self._release if moment.holds else self._hold)(moment)
             if point < view.start:
                 # Time windows move on and never come back.
                 for instance in list(moment.uses):
                     self._drop(instance)
                 del moments[point]
+            elif view.has_time(point) and not moment.holds:
+                moment.holds = True
+                self._due.extend(moment.waiting)
+                moment.waiting.clear()
 
     def _crossed(self, windows: Windows, view: View) -> list[int]:
         """The known time points that the bounds of a window may have passed."""

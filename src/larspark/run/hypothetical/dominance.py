@@ -14,8 +14,11 @@ from larspark.run.hypothetical.literals import Instance, Literal, Prospect
 from larspark.run.hypothetical.patterns import (
     ORIGIN,
     Bindings,
+    Condition,
+    Pattern,
     Slot,
     Time,
+    object_names,
     put_condition,
     put_pattern,
     put_time,
@@ -31,7 +34,7 @@ def minimal_answers(
     `general` are instances with variables in their answers, whose instances may beat others.
     """
     by_answer: dict[tuple[Slot, ...], dict[Instance, None]] = {}
-    for instance in group:
+    for instance in map(_condensed, group):
         by_answer.setdefault(instance.answer, {})[instance] = None
     kept: list[Instance] = []
     for answer, own in by_answer.items():
@@ -54,6 +57,7 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") ->
             if len(smaller) < len(larger)
         )
     }
+    patterns = [other for other in pool if any(map(_is_open, other.hypotheses))]
     for instance in own:
         if instance.hypotheses in beaten:
             continue
@@ -62,8 +66,78 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") ->
             other.evidence < instance.evidence and other.where <= instance.where for other in equals
         ):
             continue
+        if any(_covers(other, instance, rival.background) for other in patterns):
+            continue
         if not rival.beats(instance):
             yield instance
+
+
+def _condensed(instance: Instance) -> Instance:
+    """Without hypotheses that say less than others: who needs `p(a)` need not ask for `p(_)`."""
+    if not any(map(_is_open, instance.hypotheses)):
+        return instance
+    kept: dict[str, Slot] = {name: Variable(name) for name in object_names(instance.answer)}
+    for restriction in instance.where:
+        condition = restriction.condition
+        sides = condition.args if isinstance(condition, Pattern) else condition[1:]
+        kept.update({name: Variable(name) for name in object_names(sides)})
+    for image, _ in _images([*instance.hypotheses], instance.hypotheses, kept):
+        if image < instance.hypotheses:
+            return _condensed(instance._replace(hypotheses=image))
+    return instance
+
+
+def _is_open(literal: Literal) -> bool:
+    return any(isinstance(arg, Variable | Wildcard) for arg in literal.pattern.args)
+
+
+def _covers(general: Instance, instance: Instance, background: Background) -> bool:
+    """Does a choice of values make the one need less than the other?"""
+    if len(general.hypotheses) > len(instance.hypotheses):
+        return False
+    for image, bindings in _images([*general.hypotheses], instance.hypotheses, {}):
+        less = image < instance.hypotheses
+        if not less and not (image == instance.hypotheses and general.evidence < instance.evidence):
+            continue
+        restrictions = [
+            put_condition(r.condition, bindings)
+            for r in general.where
+            if isinstance(r.condition, Condition)
+        ]
+        if len(restrictions) < len(general.where):
+            continue
+        allowed = {restriction.condition for restriction in instance.where}
+        if any(set(left) <= allowed for _, left in solutions((), restrictions, {}, background)):
+            return True
+    return False
+
+
+def _images(
+    general: Sequence[Literal], special: frozenset[Literal], bindings: dict[str, Slot]
+) -> Iterator[tuple[frozenset[Literal], dict[str, Slot]]]:
+    """The subsets of the special literals that the general ones become by binding variables."""
+    if not general:
+        yield frozenset(), bindings
+        return
+    for literal in special:
+        matched = _bound(general[0], literal, bindings)
+        if matched is not None:
+            for image, found in _images(general[1:], special, matched):
+                yield image | {literal}, found
+
+
+def _bound(general: Literal, special: Literal, bindings: dict[str, Slot]) -> dict[str, Slot] | None:
+    same = (general.t, general.negated, general.pattern.signature)
+    if same != (special.t, special.negated, special.pattern.signature):
+        return None
+    found = dict(bindings)
+    for slot, arg in zip(general.pattern.args, special.pattern.args, strict=True):
+        if isinstance(slot, Variable):
+            if found.setdefault(slot.name, arg) != arg:
+                return None
+        elif slot != arg and not isinstance(slot, Wildcard):
+            return None
+    return found
 
 
 def _specialised(general: Instance, answer: tuple[Slot, ...]) -> Instance | None:
@@ -103,7 +177,7 @@ class Rivals:
         self, clauses: Sequence[Clause], background: Background, absences: Absences, t: int
     ) -> None:
         self._clauses = [(clause, {p.signature for p in clause.premises}) for clause in clauses]
-        self._background = background
+        self.background = background
         self._absences = absences
         self._t = t
 
@@ -213,7 +287,7 @@ class Rivals:
         rigid = tuple(put_pattern(p, own) for p in occurrence.rigid)
         allowed = {restriction.condition for restriction in instance.where}
         return any(
-            set(left) <= allowed for _, left in solutions(rigid, conditions, {}, self._background)
+            set(left) <= allowed for _, left in solutions(rigid, conditions, {}, self.background)
         )
 
     def _agrees(
@@ -232,7 +306,7 @@ class Rivals:
             body = clause.goal.body
             checks: list[Undecided] = [put_condition(c, timed) for c in body.conditions]
             checks += [put_pattern(p, timed) for p in body.missing]
-            for _, left in solutions(rigid, checks, {}, self._background):
+            for _, left in solutions(rigid, checks, {}, self.background):
                 if not left and self._absent(clause, timed, instance, used):
                     yield True
 

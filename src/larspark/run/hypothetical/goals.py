@@ -140,4 +140,4 @@ def renamed(rule: TemporalRule, now: Time, number: int) -> TemporalRule | None:
 
 def fresh(name: str, number: int) -> str:
     """Another variable of the same name: the text before the dot is the name in the program."""
-    return f"{name.partition('.')[0]}.{number}"
+    return f"{name}.{number}"

@@ -26,11 +26,21 @@ from larspark.run.hypothetical.subsume import subsumes
 def minimal(goals: Iterable[Goal]) -> list[Goal]:
     """The goals in normal form, without those that ask for more than another one."""
     kept: list[Goal] = []
-    for goal in sorted(map(normal, goals), key=_size):
+    for goal in sorted((_condensed(normal(goal)) for goal in goals), key=_size):
         if not any(subsumes(other, goal) for other in kept):
             kept = [other for other in kept if not subsumes(goal, other)]
             kept.append(goal)
     return kept
+
+
+def _condensed(goal: Goal) -> Goal:
+    """Without premises that others of the same goal imply."""
+    for occurrence in goal.body.occurrences:
+        rest = tuple(other for other in goal.body.occurrences if other is not occurrence)
+        smaller = replace(goal, body=replace(goal.body, occurrences=rest))
+        if subsumes(goal, smaller):
+            return _condensed(smaller)
+    return goal
 
 
 def _size(goal: Goal) -> int:
@@ -39,6 +49,7 @@ def _size(goal: Goal) -> int:
 
 def normal(goal: Goal) -> Goal:
     """Drop what does not matter, make private variables local, and merge premises into spans."""
+    goal = _with_fewer_times(goal)
     body = _with_locals(goal)
     merged = replace(
         body,
@@ -51,6 +62,16 @@ def normal(goal: Goal) -> Goal:
     trimmed = replace(goal, body=merged)
     bounds = merged.bounds.projected(trimmed.time_names())
     return replace(trimmed, body=replace(merged, bounds=bounds))
+
+
+def _with_fewer_times(goal: Goal) -> Goal:
+    """One variable for time points at a fixed distance from each other."""
+    bounds = goal.body.bounds
+    for left, right, most in bounds.entries():
+        if ORIGIN != right and bounds.upper(right, left) == -most:
+            fewer = goal.equal(Time(left), Time(right, most))
+            return goal if fewer is None else _with_fewer_times(fewer)
+    return goal
 
 
 def _with_locals(goal: Goal) -> Conjunction:

@@ -115,13 +115,15 @@ def _some(bindings: dict[str, Slot] | None) -> Iterator[dict[str, Slot]]:
 def _match_occurrence(
     general: Occurrence, special: Occurrence, bindings: dict[str, Slot]
 ) -> Iterator[dict[str, Slot]]:
-    if (general.local, general.rigid, general.conditions) != (
-        special.local,
-        special.rigid,
-        special.conditions,
-    ) or general.floor != special.floor:
+    filters = (general.rigid, general.conditions)
+    if general.floor != special.floor or (
+        any(filters)
+        and (general.local, *filters) != (special.local, special.rigid, special.conditions)
+    ):
         return
-    matched = _match_pattern(general.pattern, special.pattern, bindings, general.local)
+    # What differs from time point to time point and is not restricted may have any value.
+    anything = general.local if not any(filters) else frozenset()
+    matched = _match_pattern(general.pattern, special.pattern, bindings, anything, general.local)
     if matched is None:
         return
     slack = (special.last - special.first) - (general.last - general.first)
@@ -134,15 +136,19 @@ def _match_pattern(
     general: Pattern,
     special: Pattern,
     bindings: dict[str, Slot],
+    anything: frozenset[str] = frozenset(),
     local: frozenset[str] = frozenset(),
 ) -> dict[str, Slot] | None:
     if general.signature != special.signature:
         return None
     matched: dict[str, Slot] | None = bindings
+    own: dict[str, Slot] = {}
     for one, two in zip(general.args, special.args, strict=True):
         if matched is None:
             return None
-        if isinstance(one, Variable) and one.name in local:
+        if isinstance(one, Variable) and one.name in anything:
+            matched = matched if own.setdefault(one.name, two) == two else None
+        elif isinstance(one, Variable) and one.name in local:
             matched = matched if one == two else None
         elif not isinstance(one, Wildcard):
             matched = _match_slot(one, two, matched)

@@ -40,6 +40,6 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 def helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a function that only kernels call."""
     if numba is not None:
-        compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True)(function)
+        compiled: Callable[Parameters, Result] = numba.njit(inline="always")(function)
         return compiled
     return function

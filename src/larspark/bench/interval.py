@@ -1,0 +1,152 @@
+"""The interval engine as a contestant: time point by time point, and the whole timeline at once."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from larspark.base.atoms import Signature
+from larspark.base.facts import AnyBatch
+from larspark.bench.answers import Answer, Column, Ints, Rows
+from larspark.bench.clock import Stopwatch
+from larspark.bench.workload import Run, Workload
+from larspark.run.interval.answers import IntervalAnswers, News, decoded
+from larspark.run.interval.engine import IntervalEngine, Stats
+from larspark.run.protocol import Answers
+from larspark.run.session import Session
+
+
+class TickByTick:
+    """One batch and one evaluation for every time point; what began and ended is taken out.
+
+    Measured are the time points after the windows have filled.
+    """
+
+    name = "interval"
+    times = None
+
+    def __init__(self, workload: Workload) -> None:
+        self._checked = workload.checked()
+        self._batches = workload.facts.by_time_point()
+        self._last = workload.facts.last
+        # Half of the time points are measured at least.
+        self._full = min(workload.window + 1, self._last // 2)
+
+    def answer(self) -> Answer:
+        session = Session(self._checked, engine="interval")
+        changes = Changes()
+        for t, batch in enumerate(self._batches, 1):
+            session.append(batch)
+            answers = interval_answers(session.advance(t))
+            changes.add(answers)
+        changes.close(answers)
+        return changes.answer()
+
+    def run(self) -> Run:
+        session = Session(self._checked, engine="interval")
+        began = 0
+        watch = Stopwatch()
+        for t, batch in enumerate(self._batches[: self._full], 1):
+            session.append(batch)
+            began += _began(interval_answers(session.advance(t)))
+        for t, batch in enumerate(self._batches[self._full :], self._full + 1):
+            watch.start()
+            session.append(batch)
+            began += _began(interval_answers(session.advance(t)))
+            watch.stop()
+        facts = sum(map(len, self._batches[self._full :]))
+        time_points = self._last - self._full
+        size = stats(session).bytes
+        return Run(watch.seconds, watch.cpu_seconds, facts, time_points, began, size)
+
+
+class WholeTimeline:
+    """All facts in one batch, one evaluation; the intervals come out as columns."""
+
+    name = "interval, whole timeline"
+    times = None
+
+    def __init__(self, workload: Workload) -> None:
+        self._checked = workload.checked()
+        self._batch = workload.facts.whole()
+        self._facts = len(workload.facts)
+        self._last = workload.facts.last
+
+    def answer(self) -> Answer:
+        session = Session(self._checked, engine="interval")
+        session.append(self._batch)
+        answers = interval_answers(session.advance(self._last))
+        return {
+            signature: Rows(rows[:, 0], rows[:, 1], _arguments(rows, answers))
+            for signature, rows in answers.rows().items()
+        }
+
+    def run(self) -> Run:
+        watch = Stopwatch()
+        with watch.running():
+            session = Session(self._checked, engine="interval")
+            session.append(self._batch)
+            rows = interval_answers(session.advance(self._last)).rows()
+        found = sum(map(len, rows.values()))
+        size = stats(session).bytes
+        return Run(watch.seconds, watch.cpu_seconds, self._facts, self._last, found, size)
+
+
+class Changes:
+    """Puts intervals together from what began and what ended, told time point by time point."""
+
+    def __init__(self) -> None:
+        self._begins: dict[Signature, list[Rows]] = {}
+        self._ends: dict[Signature, list[Rows]] = {}
+
+    def add(self, answers: IntervalAnswers) -> None:
+        """Take the changes of a time point."""
+        for signature, news in answers.news().items():
+            _collect(self._begins, signature, news.began, answers)
+            _collect(self._ends, signature, news.ended, answers)
+
+    def close(self, answers: IntervalAnswers) -> None:
+        """What holds at the last time point ends there."""
+        for signature, rows in answers.rows().items():
+            _collect(self._ends, signature, rows[rows[:, 1] == answers.last], answers)
+
+    def answer(self) -> Answer:
+        """The n-th beginning of an atom belongs to its n-th end."""
+        answer: dict[Signature, Rows] = {}
+        for signature, begins in self._begins.items():
+            begin = _joined(begins)
+            end = _joined(self._ends[signature])
+            begin_order = np.lexsort((begin.begin, *reversed(begin.args)))
+            end_order = np.lexsort((end.end, *reversed(end.args)))
+            args = tuple(arg[begin_order] for arg in begin.args)
+            answer[signature] = Rows(begin.begin[begin_order], end.end[end_order], args)
+        return answer
+
+
+def stats(session: Session) -> Stats:
+    """What the interval engine of a session holds and has done."""
+    if not isinstance(session.engine, IntervalEngine):
+        raise TypeError("the session has another engine")
+    return session.engine.stats()
+
+
+def interval_answers(answers: Answers) -> IntervalAnswers:
+    if not isinstance(answers, IntervalAnswers):
+        raise TypeError("the answers are those of another engine")
+    return answers
+
+
+def _began(answers: IntervalAnswers) -> int:
+    return sum(len(news.began) for news in answers.news().values())
+
+
+def _collect(
+    parts: dict[Signature, list[Rows]], signature: Signature, rows: Ints, answers: IntervalAnswers
+) -> None:
+    if len(rows):
+        found = Rows(rows[:, 0], rows[:, 1], _arguments(rows, answers))
+        parts.setdefault(signature, []).append(found)
+
+
+def _arguments(rows: Ints, answers: IntervalAnswers) -> tuple[Column, ...]:
+    columns = (decoded(rows[:, place], answers.values) for place in range(2, rows.shape[1]))
+    return tuple(_column(values) for values in columns)

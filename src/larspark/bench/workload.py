@@ -1,0 +1,62 @@
+"""A workload: a program, a stream, and who can answer it."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from larspark.base.problems import LarsparkError
+from larspark.bench.answers import Answer
+from larspark.bench.streams import Facts
+from larspark.language import parse_program
+from larspark.meaning.check import check
+from larspark.meaning.checked import Checked
+
+# The workloads for which queries and encodings were written by hand.
+ByHand: TypeAlias = Literal["diamond", "box", "join", "cooling"]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A program over a generated stream, with the numbers that vary."""
+
+    program: str
+    facts: Facts
+    window: int
+    # Facts at every time point.
+    rate: int
+    by_hand: ByHand | None = None
+    # How many rules with the same body and different heads `q1`, `q2`, ... there are.
+    copies: int = 1
+
+    def checked(self) -> Checked:
+        parsed = parse_program(self.program)
+        if parsed.program is None:
+            raise LarsparkError(parsed.problems)
+        return check(parsed.program)
+
+
+class Run(NamedTuple):
+    """One timed run: how long it took for how much, and how many intervals came out."""
+
+    seconds: float
+    cpu_seconds: float
+    facts: int
+    time_points: int
+    intervals: int
+    # The memory of the state at the end, where that is known.
+    bytes: int | None = None
+
+
+class Contestant(Protocol):
+    """Someone who answers a workload; the facts are there in the form it likes best."""
+
+    name: str
+
+    @property
+    def times(self) -> tuple[int, ...] | None:
+        """The time points that are answered; None: all of them."""
+
+    def answer(self) -> Answer:
+        """The answer, to be compared with that of others."""
+
+    def run(self) -> Run:
+        """Answer once more, by the clock."""

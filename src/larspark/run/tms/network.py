@@ -1,0 +1,362 @@
+"""Truth maintenance: ground rules as justifications, and labels that form an answer set.
+
+A node is IN when a rule supports it, without circles, and OUT when every rule for it is refuted by
+some literal. When rules come and go only nodes are reconsidered whose label rests on a change: an
+IN node rests on the literals of its supporting rule, an OUT node on the literals that refute its
+rules. Everything else keeps its label, and choices are kept where that is possible.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+
+# So many dead ends are walked into before the network gives up.
+DEAD_ENDS = 1_000
+
+
+class GiveUpError(Exception):
+    """No labels were found: odd loops stand in the way, or the search took too long."""
+
+
+class Label(Enum):
+    IN = "in"
+    OUT = "out"
+    UNKNOWN = "unknown"
+    # Taken to be IN; a supporting rule has to be found yet.
+    ASSUMED = "assumed"
+
+
+IN, OUT, UNKNOWN, ASSUMED = Label.IN, Label.OUT, Label.UNKNOWN, Label.ASSUMED
+
+
+class Node:
+    """A ground atom."""
+
+    __slots__ = ("label", "number", "open_rules", "readers", "rules", "support", "was")
+
+    def __init__(self, number: int, was: bool) -> None:
+        self.number = number
+        self.label = UNKNOWN
+        self.was = was
+        # The rules that can derive it, and those in whose bodies it stands.
+        self.rules: dict[Justification, None] = {}
+        self.readers: dict[Justification, None] = {}
+        self.support: Justification | None = None
+        # While labels are sought: how many rules are not refuted.
+        self.open_rules = 0
+
+
+class Justification:
+    """A ground rule with one head."""
+
+    __slots__ = ("active", "head", "missing", "negative", "positive", "refutations", "unsupported")
+
+    def __init__(
+        self, head: Node, positive: tuple[Node, ...], negative: tuple[Node, ...]
+    ) -> None:
+        self.head = head
+        self.positive = positive
+        self.negative = negative
+        self.active = True
+        # While labels are sought: positive and negative literals that are not decided, and
+        # literals that are false.
+        self.unsupported = 0
+        self.missing = 0
+        self.refutations = 0
+
+    def is_refuted(self, reconsidered: dict[Node, None]) -> bool:
+        """Does a literal refute the rule whose label is not reconsidered?"""
+        for node in self.positive:
+            if node.label is OUT and node not in reconsidered:
+                return True
+        return any(node.label is IN and node not in reconsidered for node in self.negative)
+
+
+class Network:
+    """Labels for the atoms of a changing set of rules; see `GroundRules`."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[int, Node] = {}
+        self._rules: dict[int, Justification] = {}
+        self._next = 0
+        # Nodes whose label may be wrong.
+        self._doubtful: dict[Node, None] = {}
+
+    def add(self, heads: tuple[int, ...], positive: tuple[int, ...], negative: tuple[int, ...]) -> int:
+        """A new rule; it must have exactly one head."""
+        (head,) = heads
+        rule = Justification(
+            self._node(head),
+            tuple(self._node(number) for number in positive),
+            tuple(self._node(number) for number in negative),
+        )
+        for node in (*rule.positive, *rule.negative):
+            node.readers[rule] = None
+        self._next += 1
+        self._rules[self._next] = rule
+        self._begin(rule)
+        return self._next
+
+    def suspend(self, rule: int) -> None:
+        self._end(self._rules[rule])
+
+    def resume(self, rule: int) -> None:
+        self._begin(self._rules[rule])
+
+    def drop(self, rule: int) -> None:
+        gone = self._rules.pop(rule)
+        if gone.active:
+            self._end(gone)
+        for node in (*gone.positive, *gone.negative):
+            node.readers.pop(gone, None)
+
+    def forget(self, atom: int) -> None:
+        node = self._nodes.pop(atom, None)
+        if node is not None:
+            self._doubtful.pop(node, None)
+
+    def prefer(self, atom: int) -> None:
+        """Of several labels, IN is the better one for this atom."""
+        self._node(atom).was = True
+
+    def holds(self, atom: int) -> bool:
+        """Is the atom IN?"""
+        node = self._nodes.get(atom)
+        return node is not None and node.label is IN
+
+    def relabel(self) -> None:
+        """Find labels for everything that changes put in doubt."""
+        if not self._doubtful:
+            return
+        affected = self._affected(self._doubtful)
+        if not Search(affected).run():
+            # What was taken for settled may have to give way.
+            everything = dict.fromkeys(self._nodes.values())
+            if len(everything) == len(affected) or not Search(everything).run():
+                raise GiveUpError
+        self._doubtful = {}
+
+    def _node(self, number: int) -> Node:
+        node = self._nodes.get(number)
+        if node is None:
+            node = self._nodes[number] = Node(number, was=False)
+            self._doubtful[node] = None
+        return node
+
+    def _begin(self, rule: Justification) -> None:
+        rule.active = True
+        rule.head.rules[rule] = None
+        if rule.head.label is not IN and not rule.is_refuted(self._doubtful):
+            self._doubtful[rule.head] = None
+
+    def _end(self, rule: Justification) -> None:
+        rule.active = False
+        del rule.head.rules[rule]
+        if rule.head.support is rule:
+            self._doubtful[rule.head] = None
+
+    def _affected(self, doubtful: Iterable[Node]) -> dict[Node, None]:
+        """The nodes whose labels rest on nodes in doubt."""
+        affected = dict.fromkeys(doubtful)
+        pending = list(affected)
+        while pending:
+            node = pending.pop()
+            for rule in node.readers:
+                head = rule.head
+                if not rule.active or head in affected:
+                    continue
+                if head.support is rule if head.label is IN else not rule.is_refuted(affected):
+                    affected[head] = None
+                    pending.append(head)
+        return affected
+
+
+class Search:
+    """Finds labels for some nodes, with the labels of all others given."""
+
+    def __init__(self, nodes: dict[Node, None]) -> None:
+        self._nodes = nodes
+        # What was done, to take it back: labels given, and decisions as marks in between.
+        self._trail: list[tuple[Node, Label]] = []
+        self._decisions: list[tuple[int, Node, Label]] = []
+        self._pending: list[Node] = []
+        self._conflict = False
+        for node in nodes:
+            if node.label is not UNKNOWN:
+                node.was = node.label is IN
+            node.label = UNKNOWN
+            node.support = None
+        for node in nodes:
+            node.open_rules = len(node.rules)
+            for rule in node.rules:
+                self._count(rule)
+        for node in nodes:
+            for rule in node.rules:
+                if rule.refutations:
+                    node.open_rules -= 1
+            self._check(node)
+
+    def run(self) -> bool:
+        """Find labels; False if there are none."""
+        dead_ends = 0
+        while True:
+            self._propagate()
+            if not self._conflict and self._unfounded():
+                continue
+            if self._conflict:
+                dead_ends += 1
+                if dead_ends > DEAD_ENDS:
+                    self._clear()
+                    raise GiveUpError
+                if not self._backtrack():
+                    self._clear()
+                    return False
+                continue
+            choice = self._choice()
+            if choice is None:
+                return True
+            self._decisions.append((len(self._trail), choice, ASSUMED if choice.was else OUT))
+            self._set(choice, ASSUMED if choice.was else OUT)
+
+    def _count(self, rule: Justification) -> None:
+        rule.unsupported = rule.missing = rule.refutations = 0
+        for node in rule.positive:
+            if node.label is UNKNOWN:
+                rule.unsupported += 1
+            elif node.label is OUT:
+                rule.refutations += 1
+        for node in rule.negative:
+            if node.label is UNKNOWN:
+                rule.missing += 1
+            elif node.label is IN:
+                rule.refutations += 1
+
+    def _check(self, node: Node) -> None:
+        """Label a node whose rules leave no doubt."""
+        if node.label is UNKNOWN or node.label is ASSUMED:
+            if not node.open_rules:
+                self._set(node, OUT)
+                return
+            for rule in node.rules:
+                if not (rule.refutations or rule.unsupported or rule.missing):
+                    self._support(node, rule)
+                    return
+
+    def _support(self, node: Node, rule: Justification) -> None:
+        if node.label is OUT:
+            self._conflict = True
+        elif node.label is not IN:
+            node.support = rule
+            self._set(node, IN)
+
+    def _set(self, node: Node, label: Label) -> None:
+        if label is OUT and node.label is ASSUMED:
+            self._conflict = True
+            return
+        self._trail.append((node, node.label))
+        before, node.label = node.label, label
+        self._tell(node, before, label, 1)
+        self._pending.append(node)
+
+    def _tell(self, node: Node, before: Label, label: Label, step: int) -> None:
+        """Count a new label of a node in the rules that read it, or take it back."""
+        for rule in node.readers:
+            if not rule.active or rule.head not in self._nodes:
+                continue
+            was_refuted = rule.refutations > 0
+            positive, negative = node in rule.positive, node in rule.negative
+            if positive and label is not ASSUMED:
+                rule.unsupported -= step
+                rule.refutations += step * (label is OUT)
+            if negative and before is UNKNOWN:
+                rule.missing -= step
+                rule.refutations += step * (label is not OUT)
+            if (rule.refutations > 0) is not was_refuted:
+                rule.head.open_rules += 1 if was_refuted else -1
+
+    def _propagate(self) -> None:
+        while self._pending and not self._conflict:
+            node = self._pending.pop()
+            for rule in node.readers:
+                if not rule.active or rule.head not in self._nodes:
+                    continue
+                head = rule.head
+                if not (rule.refutations or rule.unsupported or rule.missing):
+                    self._support(head, rule)
+                elif not head.open_rules and head.label is not OUT:
+                    self._set(head, OUT)
+        self._pending.clear()
+
+    def _unfounded(self) -> bool:
+        """Label OUT what could only be supported in a circle; was there any?"""
+        waiting = [n for n in self._nodes if n.label is UNKNOWN or n.label is ASSUMED]
+        if not waiting:
+            return False
+        founded: set[Node] = set()
+        lacking: dict[Justification, int] = {}
+        pending: list[Node] = []
+
+        def found(node: Node) -> None:
+            if node not in founded:
+                founded.add(node)
+                pending.append(node)
+
+        for node in waiting:
+            for rule in node.rules:
+                if not rule.refutations:
+                    lacking[rule] = rule.unsupported
+                    if not rule.unsupported:
+                        found(node)
+        while pending:
+            node = pending.pop()
+            for rule in node.readers:
+                if rule in lacking and node in rule.positive:
+                    lacking[rule] -= 1
+                    if not lacking[rule]:
+                        found(rule.head)
+        unfounded = [node for node in waiting if node not in founded]
+        for node in unfounded:
+            self._set(node, OUT)
+        return bool(unfounded)
+
+    def _choice(self) -> Node | None:
+        """An undecided node on whose absence a rule waits."""
+        for node in self._nodes:
+            if node.label is UNKNOWN:
+                for rule in node.readers:
+                    if rule.active and not rule.refutations and node in rule.negative:
+                        return node
+        return None
+
+    def _backtrack(self) -> bool:
+        """Take back the last decision and try the opposite; False if none is left."""
+        self._conflict = False
+        self._pending.clear()
+        while self._decisions:
+            mark, node, label = self._decisions.pop()
+            self._undo(mark)
+            if label is not UNKNOWN:
+                other = OUT if label is ASSUMED else ASSUMED
+                # A decision that was tried both ways is marked, and not tried again.
+                self._decisions.append((mark, node, UNKNOWN))
+                self._set(node, other)
+                return True
+        return False
+
+    def _undo(self, mark: int) -> None:
+        while len(self._trail) > mark:
+            node, before = self._trail.pop()
+            label, node.label = node.label, before
+            if label is IN:
+                node.support = None
+            self._tell(node, before, label, -1)
+
+    def _clear(self) -> None:
+        """Leave all nodes without a label, as they were at the start of the search."""
+        self._undo(0)
+        for node in self._nodes:
+            node.label = UNKNOWN
+
+
+def labels(network: Network, atoms: Iterable[int]) -> Iterator[int]:
+    """The atoms that are IN."""
+    return (atom for atom in atoms if network.holds(atom))

@@ -1,0 +1,118 @@
+"""The answer to `explain`: a proof, or what is missing, in every form that is asked for."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from larspark.base.atoms import Atom, Element, atom_text
+from larspark.base.problems import LarsparkError, Problem
+from larspark.language import parse_formula
+from larspark.language.tree import At, AtomFormula
+from larspark.meaning.checked import Checked
+from larspark.meaning.walk import is_ground
+from larspark.run.protocol import Settings
+from larspark.show.choices import compare_models
+from larspark.show.explain import explain
+from larspark.show.knowledge import Derived, answers_at, gather
+from larspark.show.outline import Row, proof_rows, why_not_rows
+from larspark.show.proof import Proof
+from larspark.show.proof_json import proof_json, why_not_json
+from larspark.show.proof_svg import tree_svg
+from larspark.show.proof_text import tree_lines
+from larspark.show.why_not import WhyNot, why_not
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an atom holds, or why it does not."""
+
+    answer: Proof | WhyNot
+
+    @property
+    def holds(self) -> bool:
+        return isinstance(self.answer, Proof)
+
+    def rows(self) -> Iterator[Row]:
+        """The explanation as an indented tree."""
+        if isinstance(self.answer, Proof):
+            return proof_rows(self.answer)
+        return why_not_rows(self.answer)
+
+    def lines(self, people: bool) -> Iterator[str]:
+        """Lines of text, for people with Rich's markup."""
+        return tree_lines(self.rows(), people)
+
+    def to_json(self) -> dict[str, Any]:
+        if isinstance(self.answer, Proof):
+            return proof_json(self.answer)
+        return why_not_json(self.answer)
+
+    def to_svg(self) -> str:
+        if isinstance(self.answer, Proof):
+            title = f"why {atom_text(self.answer.element.atom)} holds at {self.answer.element.t}"
+        else:
+            title = f"why {atom_text(self.answer.atom)} does not hold at {self.answer.t}"
+        return tree_svg(self.rows(), title)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines(people=False))
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+
+def explain_atom(
+    checked: Checked,
+    atom: Atom,
+    at: int,
+    elements: Iterable[tuple[int, Atom]],
+    background: Iterable[Atom] = (),
+    models: Sequence[Derived] | None = None,
+    settings: Settings = Settings(),  # noqa: B008 - a named tuple cannot change
+    *,
+    when: int | None = None,
+) -> Explanation:
+    """Why an atom holds at `at`, or what is missing.
+
+    `models` are the answer streams at `at`, derived atoms by time point, when an engine has them;
+    otherwise the definitions give them. Everything else is as in `explain`.
+    """
+    elements = list(elements)
+    background = frozenset(background)
+    goal = Element(at if when is None else when, atom)
+    if models is None and checked.several_models:
+        known = gather(checked, at, elements, background, settings)
+        models = [answer.derived for answer in answers_at(known, at)[0]]
+    choice = None if models is None else compare_models(models, goal)
+    model = None
+    if models and choice is not None:
+        model = models[choice.models[0] - 1] if choice.models else models[0]
+    proof = explain(checked, atom, at, elements, background, model, settings, when=when)
+    if proof is not None:
+        several = choice is not None and choice.total > 1 and bool(choice.models)
+        return Explanation(replace(proof, models=choice) if several else proof)
+    missing = why_not(checked, atom, at, elements, background, model, settings, when=when)
+    if missing is None:
+        note = "the model that was given holds it, but is no answer stream: no rule supports it"
+        missing = WhyNot(atom, goal.t, at, (), note)
+    return Explanation(missing)
+
+
+def parse_goal(text: str) -> tuple[Atom, int | None]:
+    """Read what is to be explained: an atom, or an atom for another time point.
+
+    >>> parse_goal("@43 exp(a3, m)")
+    (Atom(predicate='exp', args=('a3', 'm')), 43)
+    """
+    parsed = parse_formula(text, "<atom>")
+    if parsed.formula is None:
+        raise LarsparkError(parsed.problems)
+    match parsed.formula:
+        case AtomFormula(atom) if all(map(is_ground, atom.args)):
+            return atom, None
+        case At(int() as t, AtomFormula(atom)) if all(map(is_ground, atom.args)):
+            return atom, t
+        case _:
+            hint = "write it without variables, such as `p(a,3)` or `@17 p(a,3)`"
+            message = "only a ground atom can be explained"
+            raise LarsparkError(Problem("L104", message, parsed.formula.span, hint))

@@ -1,0 +1,96 @@
+"""Timelines as pictures."""
+
+from collections.abc import Iterator
+
+from larspark.show.svg import CHARACTER, label, line, picture
+from larspark.show.timeline import Lane, Origin, Timeline
+
+WIDTH = 900
+LANE_HEIGHT = 24
+MARGIN = 14
+LABEL_LENGTH = 32
+# Facts are dots where there is room for them.
+DOT = 9
+
+_FACT = "#0e7490"
+_DERIVED = "#15803d"
+_INK = "#111827"
+_GREY = "#9ca3af"
+_WINDOW = "#fde68a"
+
+
+class _Scale:
+    """Where time points lie: each has a place of the same width."""
+
+    def __init__(self, shown: Timeline, left: float) -> None:
+        self.left = left
+        self.start = shown.start
+        self.points = shown.end - shown.start + 1
+        self.step = (WIDTH - MARGIN - left) / self.points
+
+    def x(self, t: float) -> float:
+        return self.left + (t - self.start) * self.step
+
+
+def timeline_svg(shown: Timeline) -> str:
+    """The timeline as a picture in one piece."""
+    longest = max((len(lane.label) for lane in shown.lanes), default=0)
+    scale = _Scale(shown, 2 * MARGIN + CHARACTER * min(longest, LABEL_LENGTH))
+    height = 2 * MARGIN + LANE_HEIGHT * (len(shown.lanes) + 1)
+    parts = [
+        *_window(shown, scale, height),
+        *_axis(shown, scale, height),
+        *(part for n, lane in enumerate(shown.lanes) for part in _lane(lane, n, scale)),
+    ]
+    title = f"timeline from {shown.start} to {shown.end}"
+    return picture(WIDTH, height, title, parts)
+
+
+def _window(shown: Timeline, scale: _Scale, height: float) -> Iterator[str]:
+    span = shown.window
+    if span is None:
+        return
+    start = max(span.start, shown.start)
+    end = shown.end if span.end is None else min(span.end, shown.end)
+    if start > end:
+        return
+    x, width = scale.x(start), scale.x(end + 1) - scale.x(start)
+    yield (
+        f'<rect x="{x:g}" y="{MARGIN}" width="{width:g}" height="{height - 2 * MARGIN:g}" '
+        f'fill="{_WINDOW}" fill-opacity="0.5"/>'
+    )
+    yield label(x + 2, MARGIN + LANE_HEIGHT - 14, span.text, _INK, 'font-size="11"')
+
+
+def _axis(shown: Timeline, scale: _Scale, height: float) -> Iterator[str]:
+    """Marks at round time points, at most about ten of them."""
+    distance = 1
+    while scale.points / distance > 10:
+        # 1, 2, 5, 10, 20, 50, ...
+        distance = distance * 5 // 2 if str(distance).startswith("2") else distance * 2
+    first = -(-shown.start // distance) * distance
+    for t in range(first, shown.end + 1, distance):
+        x = scale.x(t + 0.5)
+        yield line(x, MARGIN + 6, x, height - MARGIN - LANE_HEIGHT + 4, _GREY, 'stroke-width="0.5"')
+        yield label(x, height - MARGIN, str(t), _GREY, 'text-anchor="middle" font-size="11"')
+
+
+def _lane(lane: Lane, number: int, scale: _Scale) -> Iterator[str]:
+    y = MARGIN + LANE_HEIGHT * (number + 0.5)
+    yield label(MARGIN, y + 4, lane.label, _INK, "", LABEL_LENGTH)
+    colour = _FACT if lane.origin is Origin.FACT else _DERIVED
+    drawn: tuple[int, int] | None = None
+    for begin, stop in lane.intervals:
+        if lane.origin is Origin.FACT and scale.step >= DOT:
+            for t in range(begin, stop + 1):
+                yield f'<circle cx="{scale.x(t + 0.5):g}" cy="{y:g}" r="4" fill="{colour}"/>'
+            continue
+        place = (round(scale.x(begin)), round(scale.x(stop + 1)))
+        # In a long stream many intervals fall on the same place of the picture.
+        if place != drawn:
+            width = max(2, place[1] - place[0])
+            yield (
+                f'<rect x="{place[0]}" y="{y - 5:g}" width="{width}" height="10" rx="2" '
+                f'fill="{colour}"/>'
+            )
+        drawn = place
