@@ -54,6 +54,8 @@ class Dialect(StrEnum):
 
 class EngineName(StrEnum):
     AUTO = "auto"
+    INTERVAL = "interval"
+    ASP = "asp"
     ORACLE = "oracle"
 
 

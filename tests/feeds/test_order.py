@@ -204,3 +204,16 @@ def test_atoms_in_memory_are_brought_to_the_one_form():
     assert shown_atoms(Stream.of([Element(1, atom)])) == ["p(2,true,x)"]
     with pytest.raises(LarsparkError, match="a value of type Variable is not a constant"):
         shown_atoms(Stream.of([(1, Atom("p", (Variable("X"),)))]))
+
+
+def test_merged_streams_are_in_time_order_and_the_first_named_comes_first() -> None:
+    one = Stream.of([(1, "a"), (3, "a")])
+    two = Stream.of([(0, "b"), (3, "b"), (9, None)])
+    merged = Stream.merge(one, two)
+    assert [(row.t, str(row.atom), row.seq) for row in merged.elements()] == [
+        (0, "b", 0),
+        (1, "a", 1),
+        (3, "a", 2),
+        (3, "b", 3),
+    ]
+    assert merged.last_t == 9

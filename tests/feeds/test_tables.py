@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.base.facts import ARGUMENT_TYPES, ColumnBatch
-from larspark.base.problems import LarsparkError
+from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import Stream
 from larspark.feeds.mapping import ColumnName, Mapping, parse_mappings
+from larspark.feeds.records import Records
 
 MAP = "time -> temp(sensor, value)"
 READINGS = {"time": [1, 1, 4], "sensor": ["a", "b c", "a"], "value": [20.5, 21.0, -3.5]}
@@ -257,6 +258,19 @@ def test_a_strict_reading_delivers_all_before_the_first_bad_record(kinds, data):
     assert [p.span.line for p in lax.problems if p.span] == [
         t + 2 for t, is_good in enumerate(good) if not is_good
     ]
+
+
+def test_any_number_of_bad_records_takes_little_memory():
+    records = Records(first_line=2)
+    for number in range(100_000):
+        records.refuse(number, lambda line: Problem("L316", f"line {line} is broken"))
+    assert records.line_of(0) == 100_002
+    count, problems = records.pass_to(0)
+    assert (count, len(problems), problems[99].message) == (100_000, 100, "line 101 is broken")
+    text = "time,sensor,value\n" + "1,x\n" * 100_000 + "2,y,3\n" + "3,z\n" * 10
+    stream = csv_stream(text, on_error="skip")
+    assert shown(stream) == [(2, "temp(y,3)", 0)]
+    assert (stream.skipped, len(stream.problems)) == (100_010, 100)
 
 
 def test_missing_columns_are_told_all_at_once_with_the_ones_there_are():

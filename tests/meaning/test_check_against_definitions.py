@@ -101,23 +101,28 @@ def links(draw: st.DrawFn, head: str, body: str) -> str:
     return f"{pin}{head} :- {window} {operator} {body}{guard}{more}."
 
 
-def chains() -> st.SearchStrategy[list[str]]:
-    steps = [("a(X)", "p(X)"), ("b(X)", "a(X)"), ("d(X)", "b(X)")]
-    return st.tuples(*(links(*step) for step in steps)).map(list)
-
-
 DIRECTIVES = ["", "#show a/1.", "#remember a/1.", "#remember a/1. #show b/1.", "#remember b/1."]
 
 
 @st.composite
 def programs(draw: st.DrawFn, keyed: bool = False) -> Checked:
     """Programs without errors."""
-    body = draw(chains() | st.lists(rules(keyed), min_size=1, max_size=4))
-    lines = [draw(st.sampled_from(DIRECTIVES)), *body]
-    parsed = parse_program("\n".join(lines))
-    assert parsed.program is not None
-    note("\n".join(lines))
-    checked = check(parsed.program)
+    return sound(draw, draw(st.lists(rules(keyed), min_size=1, max_size=4)))
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Checked:
+    """Programs without errors in which each predicate leads to the next."""
+    steps = [("a(X)", "p(X)"), ("b(X)", "a(X)"), ("d(X)", "b(X)")]
+    return sound(draw, [draw(links(*step)) for step in steps])
+
+
+def sound(draw: st.DrawFn, lines: list[str]) -> Checked:
+    text = "\n".join([draw(st.sampled_from(DIRECTIVES)), *lines])
+    note(text)
+    program = parse_program(text).program
+    assert program is not None
+    checked = check(program)
     assume(all(problem.severity is Severity.WARNING for problem in checked.problems))
     return checked
 
@@ -156,12 +161,9 @@ def outputs(found: list[dict[int, frozenset[Atom]]], t: int) -> set[frozenset[At
     return {model.get(t, frozenset()) for model in found}
 
 
-@EXAMPLES
-@given(programs(), moments(), st.booleans())
-def test_what_is_older_than_the_lookback_does_not_matter(
-    checked: Checked, moment: Moment, hindsight: bool
+def assert_older_data_does_not_matter(
+    checked: Checked, stream: Sequence[Element], t: int, hindsight: bool = False
 ) -> None:
-    stream, t = moment
     time, tuples = checked.lookback.time, checked.lookback.tuples
     assume(time is not None and tuples is not None)
     assert time is not None
@@ -175,6 +177,24 @@ def test_what_is_older_than_the_lookback_does_not_matter(
     cut = answers(checked, kept, t, start, hindsight)
     whole = answers(checked, stream, t, 0, hindsight)
     assert outputs(cut, t) == outputs(whole, t)
+
+
+@EXAMPLES
+@given(programs(), moments(), st.booleans())
+def test_what_is_older_than_the_lookback_does_not_matter(
+    checked: Checked, moment: Moment, hindsight: bool
+) -> None:
+    assert_older_data_does_not_matter(checked, *moment, hindsight)
+
+
+@EXAMPLES
+@given(chains(), st.integers(0, LAST))
+def test_nor_does_it_through_chains_of_rules(checked: Checked, noise: int) -> None:
+    p, other = Atom("p", ("x",)), Element(noise, Atom("q", ("x",)))
+    for k in range(LAST + 1):
+        for times in ({k}, set(range(k, LAST + 1)), set(range(LAST + 1)) - {k}):
+            stream = sorted([other, *(Element(t, p) for t in times)], key=lambda e: e.t)
+            assert_older_data_does_not_matter(checked, stream, LAST)
 
 
 @EXAMPLES

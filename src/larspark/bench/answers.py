@@ -39,7 +39,7 @@ def checksum(answer: Answer) -> str:
     for signature, rows in answer.items():
         state = np.full(len(rows.begin), _text_hash(str(signature)), np.uint64)
         for column in (*rows.args, rows.begin, rows.end):
-            state = _mixed(state, _values(column))
+            state = _mixed(state, constant_keys(column))
         total += state.sum(dtype=np.uint64)
     return f"{int(total):016x}"
 
@@ -80,7 +80,7 @@ def of_atoms(intervals: Iterable[tuple[Atom, int, int]]) -> Answer:
     }
 
 
-def _values(column: Column) -> _Hashes:
+def constant_keys(column: Column) -> _Hashes:
     """One number for each constant; a float that is a whole number is that integer."""
     if column.dtype.kind == "i":
         return column.astype(np.uint64)
@@ -96,7 +96,7 @@ def _values(column: Column) -> _Hashes:
 
 
 def _constant_hash(value: Constant) -> int:
-    return _text_hash(value) if isinstance(value, str) else int(_values(np.array([value]))[0])
+    return _text_hash(value) if isinstance(value, str) else int(constant_keys(np.array([value]))[0])
 
 
 def _text_hash(text: str) -> int:

@@ -1,15 +1,16 @@
 """The interval engine as a contestant: time point by time point, and the whole timeline at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from larspark.base.atoms import Signature
-from larspark.base.facts import AnyBatch
-from larspark.bench.answers import Answer, Column, Ints, Rows
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant
+from larspark.bench.answers import Answer, Column, Ints, Rows, constant_keys
 from larspark.bench.clock import Stopwatch
 from larspark.bench.workload import Run, Workload
-from larspark.run.interval.answers import IntervalAnswers, News, decoded
+from larspark.run.interval.answers import IntervalAnswers, decoded
 from larspark.run.interval.engine import IntervalEngine, Stats
 from larspark.run.protocol import Answers
 from larspark.run.session import Session
@@ -115,8 +116,11 @@ class Changes:
         for signature, begins in self._begins.items():
             begin = _joined(begins)
             end = _joined(self._ends[signature])
-            begin_order = np.lexsort((begin.begin, *reversed(begin.args)))
-            end_order = np.lexsort((end.end, *reversed(end.args)))
+            if len(begin.begin) != len(end.begin):
+                message = f"of `{signature}` {len(begin.begin)} began and {len(end.begin)} ended"
+                raise LarsparkError(Problem("L552", message))
+            begin_order = np.lexsort((begin.begin, *map(constant_keys, begin.args)))
+            end_order = np.lexsort((end.end, *map(constant_keys, end.args)))
             args = tuple(arg[begin_order] for arg in begin.args)
             answer[signature] = Rows(begin.begin[begin_order], end.end[end_order], args)
         return answer
@@ -148,5 +152,18 @@ def _collect(
 
 
 def _arguments(rows: Ints, answers: IntervalAnswers) -> tuple[Column, ...]:
-    columns = (decoded(rows[:, place], answers.values) for place in range(2, rows.shape[1]))
-    return tuple(_column(values) for values in columns)
+    columns = (decoded(rows[:, place], answers._values) for place in range(2, rows.shape[1]))
+    return tuple(np.array(column, _dtype(column)) for column in columns)
+
+
+def _dtype(column: Sequence[Constant]) -> type:
+    return np.int64 if all(type(value) is int for value in column) else object
+
+
+def _joined(parts: Sequence[Rows]) -> Rows:
+    columns = zip(*(rows.args for rows in parts), strict=True)
+    return Rows(
+        np.concatenate([rows.begin for rows in parts]),
+        np.concatenate([rows.end for rows in parts]),
+        tuple(np.concatenate(column) for column in columns),
+    )

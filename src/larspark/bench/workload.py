@@ -24,8 +24,8 @@ class Workload:
     # Facts at every time point.
     rate: int
     by_hand: ByHand | None = None
-    # How many rules with the same body and different heads `q1`, `q2`, ... there are.
-    copies: int = 1
+    # The heads of rules that have the same body.
+    heads: tuple[str, ...] = ("q",)
 
     def checked(self) -> Checked:
         parsed = parse_program(self.program)

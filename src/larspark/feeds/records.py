@@ -19,34 +19,34 @@ class Records:
     def __init__(self, first_line: int = 1) -> None:
         self._first_line = first_line
         self._refused = 0
-        # Refused lines that lie in or after the current batch: the row they lie before, and why.
-        self._ahead: deque[tuple[int, Problem | None]] = deque()
+        # Refused lines in or after the current batch: how many lie before a row, and the first
+        # reasons, each with that row.
+        self._ahead: deque[tuple[int, int]] = deque()
+        self._problems: deque[tuple[int, Problem]] = deque()
 
     def refuse(self, number: int, problem: Callable[[int], Problem]) -> None:
         """The line with this number, from 0 among rows and refused lines, is no row."""
-        kept = problem(self._first_line + number) if self._refused < PROBLEMS_KEPT else None
-        self._ahead.append((number - self._refused, kept))
+        row = number - self._refused
+        if self._refused < PROBLEMS_KEPT:
+            self._problems.append((row, problem(self._first_line + number)))
         self._refused += 1
+        count = self._ahead.pop()[1] if self._ahead and self._ahead[-1][0] == row else 0
+        self._ahead.append((row, count + 1))
 
     def line_of(self, row: int) -> int:
         """The line of a row of the current batch."""
-        before = self._refused - sum(1 for place, _ in self._ahead if place > row)
+        before = self._refused - sum(count for place, count in self._ahead if place > row)
         return self._first_line + row + before
 
     def first(self, row: int) -> tuple[int, Problem] | None:
         """The first refused line up to a row, with the row that it lies before."""
-        if self._ahead and self._ahead[0][0] <= row:
-            place, problem = self._ahead[0]
-            if problem is not None:
-                return place, problem
-        return None
+        return self._problems[0] if self._problems and self._problems[0][0] <= row else None
 
     def pass_to(self, row: int) -> tuple[int, list[Problem]]:
         """Leave everything up to a row behind: how many lines were refused there, and why."""
         count, problems = 0, []
         while self._ahead and self._ahead[0][0] <= row:
-            _, problem = self._ahead.popleft()
-            count += 1
-            if problem is not None:
-                problems.append(problem)
+            count += self._ahead.popleft()[1]
+        while self._problems and self._problems[0][0] <= row:
+            problems.append(self._problems.popleft()[1])
         return count, problems

@@ -1,11 +1,14 @@
 """Streams: where facts come from, whatever form they have there."""
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from larspark.base.atoms import Atom, Element
-from larspark.base.facts import AnyBatch, Row
+from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import jsonl, larsfacts
 from larspark.feeds.columns import column_batches
@@ -24,6 +27,7 @@ Pair: TypeAlias = Element | tuple[int | str, Atom | str | None]
 _Reader: TypeAlias = Callable[[Options, Reading], Iterator[AnyBatch]]
 _ELEMENTS = "<elements>"
 _TABLE = "<table>"
+_MERGED = "<merged>"
 
 
 class Stream:
@@ -119,6 +123,27 @@ class Stream:
 
         return cls(_TABLE, reader, Options(tick, on_error, lateness, batch_size))
 
+    @classmethod
+    def merge(cls, *streams: "Stream") -> "Stream":
+        """Several streams as one, in the order of time; at equal times the earlier named first."""
+
+        def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
+            parts = [stream.with_tick(options.tick) for stream in streams]
+            rows = heapq.merge(*(part.elements() for part in parts), key=attrgetter("t"))
+            yield from row_batches(_row_blocks(rows, options), _MERGED, options, reading)
+            for part in parts:
+                reading.late += part.late
+                reading.skipped += part.skipped
+                for problem in part.problems:
+                    reading.note(problem)
+            # A stream may end with a time point at which nothing happens.
+            last_t = max((part.last_t for part in parts if part.last_t is not None), default=None)
+            if last_t is not None and last_t != reading.last_t:
+                reading.last_t = last_t
+                yield RowBatch([], last_t)
+
+        return cls(_MERGED, reader, Options())
+
     def with_tick(self, tick: int | None) -> "Stream":
         """The same stream for a program with this tick; a tick given before stays."""
         if tick is None or self.options.tick is not None:
@@ -189,6 +214,11 @@ def _pair_blocks(pairs: Sequence[Pair], options: Options) -> Blocks:
     for start in range(0, len(pairs), options.batch_size):
         block = pairs[start : start + options.batch_size]
         yield [_arrival(pair, n, options.tick, atoms) for n, pair in enumerate(block, start + 1)]
+
+
+def _row_blocks(rows: Iterator[Row], options: Options) -> Blocks:
+    while block := list(islice(rows, options.batch_size)):
+        yield [(row.t, (row.atom,), number) for number, row in enumerate(block, 1)]
 
 
 def _arrival(pair: object, number: int, tick: int | None, atoms: GroundAtoms) -> Arrival | Problem:

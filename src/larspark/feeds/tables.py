@@ -132,6 +132,5 @@ def _reader_table(reader: Any, batches: Iterable[Any], name: str, batch_size: in
 
 def _sliced(batches: Iterable[Any], size: int) -> Iterator[Any]:
     for batch in batches:
-        # An empty batch is passed on: all its lines may have been refused.
-        for start in range(0, max(batch.num_rows, 1), size):
+        for start in range(0, batch.num_rows, size):
             yield batch.slice(start, size)

@@ -94,8 +94,8 @@ def _pass_down(
     """Enlarge what is needed of each predicate until every rule has what it reads."""
     derivers: dict[Signature, list[int]] = {}
     for number, rule in enumerate(rules):
-        for predicate in head_predicates(rule.head):
-            derivers.setdefault(predicate, []).append(number)
+        for head in head_predicates(rule.head):
+            derivers.setdefault(head, []).append(number)
     changes = dict.fromkeys(need, 0)
     pending = dict.fromkeys(range(len(rules)))
     while pending:

@@ -28,6 +28,7 @@ from larspark.plan.operators import (
     Where,
     Within,
     Without,
+    formulas,
     term_variables,
 )
 from larspark.plan.windows import look
@@ -255,17 +256,4 @@ def _groups(rules: Sequence[Derive]) -> tuple[Group, ...]:
 
 
 def _body_predicates(rule: Derive) -> set[Signature]:
-    found: set[Signature] = set()
-    pending: list[Operator] = [rule.source]
-    while pending:
-        match pending.pop():
-            case Seen(atom):
-                found.add(atom.signature)
-            case Join(left, right) | Without(left, right):
-                pending += [left, right]
-            case Where(source) | Let(source) | Within(source):
-                pending.append(source)
-            case Ever():
-                pass
-    return found
-
+    return {seen.atom.signature for seen, _ in formulas(rule.source)}

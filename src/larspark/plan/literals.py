@@ -139,9 +139,9 @@ def _temporal(
     match formula, formula.body:
         case _, AtomFormula():
             return ((Literal(formula, negated),),)
-        case (At() | Always()), And(parts):
+        case ((At() | Always()), And(parts)):
             return _alternatives(And(tuple(map(wrap, parts))), negated, formula.span)
-        case (At() | Some()), Or(parts):
+        case ((At() | Some()), Or(parts)):
             return _alternatives(Or(tuple(map(wrap, parts))), negated, formula.span)
         case _:
             raise cannot(

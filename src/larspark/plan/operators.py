@@ -184,6 +184,22 @@ def steps(operator: Operator) -> Iterator[Operator]:
     return reversed(stack)
 
 
+def formulas(operator: Operator) -> list[tuple[Seen, bool]]:
+    """The formulas of a tree and whether they are negated, from the bottom up."""
+    found: list[tuple[Seen, bool]] = []
+    for step in steps(operator):
+        match step:
+            case Seen():
+                found.append((step, False))
+            case Join(_, right):
+                found.append((right, False))
+            case Without(_, right):
+                found.append((right, True))
+            case _:
+                pass
+    return found
+
+
 def term_variables(term: Term) -> tuple[Variable, ...]:
     """The variables of a term, in the order of the text."""
     found: list[Variable] = []

@@ -1,45 +1,86 @@
 """The registry of engines, and the choice among them."""
 
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
+from larspark.plan.build import plan
 from larspark.run.protocol import Engine, Settings
+
+Make = Callable[[Checked, Iterable[Atom], Settings], Engine]
+Obstacles = Callable[[Checked, Settings], tuple[Problem, ...]]
 
 
 class EngineKind(NamedTuple):
     """An engine by name: how to make one, and what stands in the way for a program."""
 
-    make: Callable[[Checked, Iterable[Atom], Settings], Engine]
-    obstacles: Callable[[Checked, Settings], list[Problem]]
+    make: Make
+    obstacles: Obstacles
 
 
 class Choice(NamedTuple):
+    """An engine, and why it is the one to take."""
+
     name: str
     reason: str
 
 
 # Engines are imported when they are made: clingo and Numba take their time to load.
+def _make_interval(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:
+    from larspark.run.interval.engine import IntervalEngine
+
+    return IntervalEngine(checked, background, settings)
+
+
+def _make_asp(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:
+    from larspark.run.asp.engine import AspEngine
+
+    return AspEngine(checked, background, settings)
+
+
 def _make_oracle(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:
     from larspark.run.oracle import OracleEngine
 
     return OracleEngine(checked, background, settings)
 
 
-def _no_obstacles(checked: Checked, settings: Settings) -> list[Problem]:
-    return []
+def _beyond_intervals(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
+    try:
+        plan(checked)
+    except LarsparkError as error:
+        return error.problems
+    return ()
+
+
+def _without_clingo(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
+    if find_spec("clingo") is not None:
+        return ()
+    hint = "install it with `pip install 'larspark[asp]'`"
+    return (Problem("L406", "the engine `asp` needs the package clingo", hint=hint),)
+
+
+def _nothing(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
+    return ()
 
 
 ENGINES: dict[str, EngineKind] = {
-    "oracle": EngineKind(_make_oracle, _no_obstacles),
+    "interval": EngineKind(_make_interval, _beyond_intervals),
+    "asp": EngineKind(_make_asp, _without_clingo),
+    "oracle": EngineKind(_make_oracle, _nothing),
 }
 
 
 def choose(checked: Checked, settings: Settings) -> Choice:
     """The engine that `auto` stands for, and why."""
-    return Choice("oracle", "the definitions themselves")
+    beyond = _beyond_intervals(checked, settings)
+    if not beyond:
+        return Choice("interval", "one answer stream, and every formula maps to intervals")
+    if not _without_clingo(checked, settings):
+        return Choice("asp", f"because {beyond[0].message}")
+    return Choice("oracle", f"because {beyond[0].message}, and clingo is not installed")
 
 
 def make_engine(

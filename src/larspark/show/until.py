@@ -1,8 +1,9 @@
 """Until when does an atom hold if nothing more arrives?
 
-The program is evaluated again at later time points over the same data. For most programs only a few
-time points can make a difference: those at which an element, or the place next to one, enters or
-leaves a window. The others are evaluated at one time point after the other.
+The program is evaluated again at later time points over the same data. Most proofs can be followed
+alone, with the few facts they use, for as long as they last; only then the whole program is asked
+whether there is another one. And for most programs only a few time points can make a difference:
+those at which an element, or the place next to one, enters or leaves a window.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,39 +28,28 @@ from larspark.show.instances import is_definite
 from larspark.show.knowledge import Knowledge
 from larspark.show.proof import Until
 
-# So many later time points are looked at; where the search ends before, it says so.
-EVALUATION_LIMIT = 200
+# So many later time points are looked at: for one proof, and by the whole program. Where the search
+# ends before the atom does, it says so.
+PROOF_LIMIT = 200
+PROGRAM_LIMIT = 50
 
 
-def find_until(known: Knowledge, goal: Element, at: int) -> Until | None:
-    """The last evaluation time from `at` on through which the goal holds; None: not determined.
+def find_until(known: Knowledge, proof: Proof) -> Until | None:
+    """The last evaluation time through which the element of a proof holds; None: not determined.
 
     An atom that holds at the evaluation time is followed as time moves on; one that was derived
     for another time point stays there. With several answer streams nothing is promised.
     """
-    checked = known.checked
-    if checked.several_models:
+    if known.checked.several_models:
         return None
+    goal = _Goal(proof.element.atom, None if proof.element.t == proof.at else proof.element.t)
     oracle = known.oracle()
-    if checked.program.remembered:
-        for t in range(known.start, at):
+    if known.checked.program.remembered:
+        for t in range(known.start, proof.at):
             oracle.step(known.elements, t)
-    jumps = _can_jump(checked)
-    end = known.settings.until
-    t = at
-    for _ in range(EVALUATION_LIMIT):
-        answers = oracle.answers(known.elements, t)
-        wanted = goal if goal.t != at else Element(t, goal.atom)
-        if not answers or wanted.atom not in answers[0].at(wanted.t):
-            return Until(t - 1)
-        oracle.follow(answers[0], t)
-        following = min(_turning_points(known, answers[0], t), default=None) if jumps else t + 1
-        if following is None or (end is not None and following > end):
-            return Until(end)
-        t = following
-    return Until(t - 1, certain=False)
-
-
+    t = proof.at
+    for _ in range(PROGRAM_LIMIT):
+        following = _proof_ends(known, proof, goal, t)
 def _can_jump(checked: Checked) -> bool:
     """Can the answers change only where an element enters or leaves a window?
 

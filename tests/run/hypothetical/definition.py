@@ -5,6 +5,7 @@ atom, seen from each evaluation time, all sets of literals that derive it. From 
 definitions can be read off. Nothing here is shared with the engine.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -282,6 +283,49 @@ class Definition:
                 }
         return found
 
+    def disagreement(
+        self,
+        predicate: str,
+        answers: Iterable[HypotheticalAnswer],
+        facts: frozenset[Token],
+        t: int,
+    ) -> dict[str, set[Answer]]:
+        """What the engine's answers have too many or too few.
+
+        An answer with variables stands for those of its instances that nothing beats, so each one
+        has to be supported or beaten.
+        """
+        exact, instances = ground(answers)
+        instances = {settled for one in instances for settled in self.settled(one, facts, t)}
+        hypothetical = self.hypothetical(predicate, facts, t)
+        supported = self.supported(predicate, facts, t)
+        unsound = {
+            one
+            for one in instances - supported
+            if not any(
+                h < one.hypotheses or (h == one.hypotheses and e < one.evidence)
+                for h, e in hypothetical.get((one.argument, one.t), ())
+            )
+        }
+        found = {"too many": exact - supported, "unsound": unsound}
+        found["too few"] = supported - exact - instances
+        return {name: wrong for name, wrong in found.items() if wrong}
+
+    def settled(self, instance: Answer, facts: frozenset[Token], t: int) -> Iterator[Answer]:
+        """Decide what an instance denies, now that its variables have values."""
+        tokens = {text: _token(text, instance.t) for text in instance.hypotheses}
+        decided = set()
+        for text, token in tokens.items():
+            if token.negated:
+                status = self.status(token, facts, t)
+                if status == "certain":
+                    return
+                if status == "impossible":
+                    decided.add(text)
+        if self.consistent(frozenset(tokens.values()), facts, t):
+            hypotheses, evidence = instance.hypotheses - decided, instance.evidence | decided
+            yield Answer(instance.argument, instance.t, hypotheses, evidence)
+
     def supported(self, predicate: str, facts: frozenset[Token], t: int) -> set[Answer]:
         """All supported answers: those that rest on some fact."""
         return {
@@ -292,6 +336,13 @@ class Definition:
         }
 
 
+def _token(text: str, now: int) -> Token:
+    found = re.fullmatch(r"(not )?@(\d+) (\w)\((\w)\)", text)
+    assert found is not None
+    negated, moment, predicate, argument = found.groups()
+    return Token(int(moment), predicate, argument, bool(negated), now if negated else None)
+
+
 def _texts(tokens: Support) -> frozenset[str]:
     return frozenset(token.text for token in tokens)
 
@@ -299,42 +350,27 @@ def _texts(tokens: Support) -> frozenset[str]:
 # What the engine says, made comparable
 
 
-def ground(answers: Iterable[HypotheticalAnswer]) -> set[Answer]:
-    """The engine's answers with all values for variables, minimal again where that was needed."""
-    found: set[Answer] = set()
-    open_ones = False
-    for answer in answers:
-        answer = _without_wildcards(answer)
+def ground(answers: Iterable[HypotheticalAnswer]) -> tuple[set[Answer], set[Answer]]:
+    """The engine's answers without variables, and all instances of those with variables."""
+    exact: set[Answer] = set()
+    instances: set[Answer] = set()
+    for answer in map(_without_wildcards, answers):
         names = sorted({name for item in answer.hypotheses for name in _variables(item)})
-        open_ones |= bool(names)
         for values in product(CONSTANTS, repeat=len(names)):
             chosen = dict(zip(names, values, strict=True))
             if any(_violates(restriction, chosen) for restriction in answer.where):
                 continue
             argument, t = answer.answer["X"], answer.answer["T"]
             assert isinstance(t, int), answer
-            found.add(
+            (instances if names else exact).add(
                 Answer(
                     chosen["X"] if argument is None else str(argument),
                     t,
                     frozenset(_ground_text(item, chosen) for item in answer.hypotheses),
-                    frozenset(map(str, answer.evidence)),
+                    frozenset(_ground_text(item, chosen) for item in answer.evidence),
                 )
             )
-    if not open_ones:
-        return found
-    return {
-        one
-        for one in found
-        if not any(
-            other[:2] == one[:2]
-            and (
-                other.hypotheses < one.hypotheses
-                or (other.hypotheses == one.hypotheses and other.evidence < one.evidence)
-            )
-            for other in found
-        )
-    }
+    return exact, instances
 
 
 def _without_wildcards(answer: HypotheticalAnswer) -> HypotheticalAnswer:

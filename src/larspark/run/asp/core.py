@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language.tree import FilterWindow, TimeWindow
 from larspark.meaning.checked import Checked
@@ -137,6 +137,14 @@ class Core:
     def relation(self, arity: int) -> int:
         self.arities.append(arity)
         return len(self.arities) - 1
+
+
+def element_of(signature: Signature, row: Sequence[Constant], pinned: bool, t: int) -> Element:
+    """The element that a row of a predicate's relation stands for at the evaluation time t."""
+    if not pinned:
+        return Element(t, Atom(signature.predicate, tuple(row)))
+    *args, time = row
+    return Element(time if isinstance(time, int) else t, Atom(signature.predicate, tuple(args)))
 
 
 def encode(checked: Checked, rules: Sequence[PlainRule], background: Iterable[Atom]) -> Core:

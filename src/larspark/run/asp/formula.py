@@ -19,7 +19,7 @@ from larspark.run.asp.views import View
 DEPTH_LIMIT = 100
 
 
-class FormulaEvaluator:
+class FormulaGrounding:
     """Instantiates the rules of any program anew at every evaluation."""
 
     def __init__(self, checked: Checked, background: Iterable[Atom], elements: Elements) -> None:

@@ -33,9 +33,14 @@ class GroundRules(Protocol):
     """Who works with the ground rules; atoms are numbers."""
 
     def add(
-        self, heads: tuple[int, ...], positive: tuple[int, ...], negative: tuple[int, ...]
+        self,
+        heads: tuple[int, ...],
+        positive: tuple[int, ...],
+        negative: tuple[int, ...],
+        *,
+        lasting: bool,
     ) -> int:
-        """A new rule; gives its number."""
+        """A new rule; gives its number. A lasting one goes only when its positive atoms do."""
 
     def suspend(self, rule: int) -> None:
         """The rule does not count until it is resumed."""
@@ -295,8 +300,10 @@ class Grounder:
     def _activate(self, instance: Instance) -> None:
         self._active += 1
         if instance.rule is None:
-            rule = self._rules.add(instance.heads, instance.positive, instance.negative)
-            instance.rule = rule
+            lasting = not instance.given and not instance.denied and instance.key[0] >= 0
+            instance.rule = self._rules.add(
+                instance.heads, instance.positive, instance.negative, lasting=lasting
+            )
         else:
             self._rules.resume(instance.rule)
 

@@ -1,15 +1,14 @@
 """One solve per evaluation, of the static encoding."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 
 from clingo import Control, Number, Supremum, Symbol, Tuple_
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Constant
-from larspark.run.asp.core import Core
+from larspark.run.asp.core import Core, element_of
 from larspark.run.asp.elements import Arrival, Elements
 from larspark.run.asp.feeds import Feeds, Row
 from larspark.run.asp.plain import Windows
@@ -25,7 +24,7 @@ _TRUE = Number(1)
 _CACHED_ROWS = 100_000
 
 
-class StaticEvaluator:
+class StaticGrounding:
     """Grounds and solves the encoding anew at every evaluation; windows are kept up to date.
 
     `wanted` are the predicates whose derived elements matter.
@@ -156,7 +155,7 @@ class StaticEvaluator:
         number, pinned = self._core.predicates[signature]
         for atom in control.symbolic_atoms.by_signature(f"r{number}", self._core.arities[number]):
             values = [constant(argument) for argument in atom.symbol.arguments]
-            element = _element(signature, values, pinned, self._t)
+            element = element_of(signature, values, pinned, self._t)
             if self._elements.holds(*element) is not None:
                 continue
             if atom.is_fact:
@@ -164,11 +163,3 @@ class StaticEvaluator:
             elif atom.literal:
                 # Atoms without a literal are mentioned, but nothing can derive them.
                 literals[element] = atom.literal
-
-
-def _element(signature: Signature, values: Sequence[Constant], pinned: bool, t: int) -> Element:
-    if not pinned:
-        return Element(t, Atom(signature.predicate, tuple(values)))
-    *args, time_point = values
-    point = time_point if isinstance(time_point, int) else t
-    return Element(point, Atom(signature.predicate, tuple(args)))

@@ -1,26 +1,30 @@
 """What engines share that evaluate time point by time point: time, order, memory and answers."""
 
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Self
 
-from larspark.base.atoms import Atom, Element, Signature, atom_text
+from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.facts import AnyBatch
 from larspark.meaning.checked import Checked
 from larspark.run.answers import PointAnswers
 from larspark.run.asp.elements import Elements
+from larspark.run.asp.evaluators import Derived, Evaluator, Task
+from larspark.run.asp.solving import Solvable, TimeLimitError, in_order
 from larspark.run.asp.state import State, read_state, write_state
 from larspark.run.asp.views import View
 from larspark.run.protocol import Model, Point, Settings
 
-Derived = frozenset[Element]
-
 
 class SteppingEngine(ABC):
-    """Feeds elements to `_begin`, `_take` and `_answer` in the order of time.
+    """Feeds an evaluator in the order of time, and follows one answer stream.
 
-    `note` is told, once for each text, what a user should know about the answers.
+    With a `time_limit` (in seconds, per evaluation) an evaluation that does not end in time leaves
+    the output before it standing. `note` is told, once for each text, what a user should know; the
+    texts are also in `notes`.
     """
 
     def __init__(
@@ -28,11 +32,14 @@ class SteppingEngine(ABC):
         checked: Checked,
         background: Iterable[Atom],
         settings: Settings,
+        *,
+        time_limit: float | None = None,
         note: Callable[[str], None] | None = None,
     ) -> None:
         self._checked = checked
         self._background = frozenset(background) | checked.background
         self._settings = settings
+        self._time_limit = time_limit
         self._note = note
         self.notes: list[str] = []
         self._elements = Elements()
@@ -42,26 +49,12 @@ class SteppingEngine(ABC):
         self._latest: int | None = None
         self._answered: int | None = None
         self._previous: frozenset[Atom] = frozenset()
+        task = Task(checked, self._background, self._elements, self._tell)
+        self._evaluator = self._new_evaluator(task)
 
     @abstractmethod
-    def _begin(self, t: int, timeline: View) -> None:
-        """Time moves on to t."""
-
-    @abstractmethod
-    def _take(self, element: Element, *, counted: bool) -> None:
-        """The stream has a new element, at the current time point or before."""
-
-    @abstractmethod
-    def _answer(self) -> Derived | None:
-        """The answer stream to follow at the current tick; None without one."""
-
-    @abstractmethod
-    def _answers(self) -> Iterator[Derived]:
-        """The answer streams at the current tick, in a fixed order."""
-
-    @abstractmethod
-    def _copy(self) -> Self:
-        """A new engine for the same program and settings, without any state."""
+    def _new_evaluator(self, task: Task) -> Evaluator:
+        """What evaluates the program at every tick."""
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order."""
@@ -93,11 +86,21 @@ class SteppingEngine(ABC):
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
         """The answer streams at a time point that was not answered yet, in a fixed order."""
-        twin = self._twin(at)
-        for number, answer in enumerate(twin._answers()):
-            if number == limit:
-                return
-            yield Model(twin._shown_stream(answer))
+        found = in_order(self._solvable(at).models(), self._text)
+        for answer in islice(found, limit):
+            yield Model(self._shown_stream(answer))
+
+    def count(self, at: int) -> int:
+        """How many answer streams there are at a time point."""
+        return sum(1 for _ in self._solvable(at).models())
+
+    def cautious(self, at: int) -> frozenset[Atom]:
+        """What is output at a time point in every answer stream."""
+        return self._output(self._solvable(at).certain(), at)
+
+    def brave(self, at: int) -> frozenset[Atom]:
+        """What is output at a time point in at least one answer stream."""
+        return self._output(self._solvable(at).imaginable(), at)
 
     def save(self) -> bytes:
         """What the engine needs to go on, as JSON behind a version and a checksum."""
@@ -121,8 +124,7 @@ class SteppingEngine(ABC):
         )
 
     def _adopt(self, state: State) -> None:
-        fresh = self._copy()
-        self.__dict__.update(fresh.__dict__)
+        self.__dict__.update(self._copy().__dict__)
         self._start, self._latest, self._answered = state.start, state.latest, state.answered
         self._previous = frozenset(state.previous)
         self._waiting.extend(state.waiting)
@@ -130,35 +132,42 @@ class SteppingEngine(ABC):
             self._take(Element(t, atom), counted=counted)
         self._elements.arrived = state.arrived
 
-    def _twin(self, at: int) -> Self:
-        """Another engine of the same state, moved on to a time point and fed with its elements."""
+    def _copy(self) -> Self:
+        """A new engine for the same program and settings, without any state."""
+        return type(self)(
+            self._checked,
+            self._background,
+            self._settings,
+            time_limit=self._time_limit,
+            note=self._note,
+        )
+
+    def _solvable(self, at: int) -> Solvable:
+        """All answer streams at a time point, found by a copy of the engine that goes there."""
         twin = self._copy()
         twin._adopt(self._state())
         if self._checked.program.remembered and at > twin._next(at):
             twin.advance(at - 1)
         twin._latest = at if twin._latest is None else max(twin._latest, at)
         twin._next(at)
-        twin._begin(at, twin._timeline(at))
+        twin._evaluator.begin(at, twin._timeline(at))
         twin._feed(at)
-        return twin
+        return twin._evaluator.solvable(self._deadline())
 
     def _ticks(self, t: int) -> Iterator[Point]:
         """The answer at t; in push mode also when it begins and after each of its elements."""
         push = self._settings.push
-        self._begin(t, self._timeline(t))
+        self._evaluator.begin(t, self._timeline(t))
         # With hindsight all elements are there before the first tick.
         if push and not self._settings.hindsight:
             while self._waiting and self._waiting[0].t < t:
                 self._take(self._waiting.popleft(), counted=True)
             while self._waiting and self._waiting[0].t <= t:
-                yield self._tick(t)
-                before = self._elements.arrived
-                while self._elements.arrived == before and self._waiting[0].t <= t:
-                    self._take(self._waiting.popleft(), counted=True)
-                    if not self._waiting:
-                        break
+                if self._elements.holds(*self._waiting[0]) is None:
+                    yield self._tick(t)
+                self._take(self._waiting.popleft(), counted=True)
         self._feed(t)
-        answer = self._answer()
+        answer = self._answer(t)
         output = None if answer is None else self._output(answer, t)
         yield self._point(t, output)
         if answer is not None and output is not None:
@@ -166,13 +175,32 @@ class SteppingEngine(ABC):
             self._remember(answer, t)
 
     def _tick(self, t: int) -> Point:
-        answer = self._answer()
+        answer = self._answer(t)
         return self._point(t, None if answer is None else self._output(answer, t))
 
     def _point(self, t: int, output: frozenset[Atom] | None) -> Point:
         if not self._settings.push:
             return Point(t, output)
         return Point(t, output, self._elements.arrived)
+
+    def _answer(self, t: int) -> Derived | None:
+        """The answer stream to follow at the current tick."""
+        try:
+            return self._evaluator.answer(self._previous, self._deadline())
+        except TimeLimitError:
+            self._tell(
+                f"an evaluation took longer than {self._time_limit} seconds: "
+                "the output before it stands"
+            )
+            return frozenset(Element(t, atom) for atom in self._previous)
+
+    def _deadline(self) -> float | None:
+        return None if self._time_limit is None else time.monotonic() + self._time_limit
+
+    def _take(self, element: Element, *, counted: bool) -> None:
+        arrival = self._elements.add(element.t, element.atom, counted=counted)
+        if arrival is not None:
+            self._evaluator.add(arrival)
 
     def _feed(self, t: int) -> None:
         while self._waiting and self._waiting[0].t <= t:
@@ -212,13 +240,12 @@ class SteppingEngine(ABC):
                 found.setdefault(t, set()).add(atom)
         return {t: frozenset(atoms) for t, atoms in found.items()}
 
+    def _text(self, answer: Derived) -> list[tuple[int, list[str]]]:
+        stream = self._shown_stream(answer)
+        return [(t, sorted(map(atom_text, atoms))) for t, atoms in stream.items()]
+
     def _tell(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
             if self._note is not None:
                 self._note(note)
-
-    @property
-    def _followed(self) -> frozenset[Signature]:
-        """The predicates whose atoms matter to whoever follows an answer stream."""
-        return self._checked.shown | self._checked.program.remembered

@@ -121,7 +121,10 @@ class _Search:
 
     def _input(self, pattern: Pattern, point: int) -> Prospect:
         if point > self._t:
-            assumed = Literal(point, pattern) in self._assumed
+            assumed = any(
+                literal.t == point and not literal.negated and _is_one(literal.pattern, pattern)
+                for literal in self._assumed
+            )
             return Prospect.CERTAIN if assumed else Prospect.OPEN
         best = Prospect.IMPOSSIBLE
         for row in self._history.at(pattern.signature, point):
@@ -311,6 +314,14 @@ class _Search:
 class _Assumed(NamedTuple):
     t: int
     args: tuple[Slot, ...]
+
+
+def _is_one(atom: Pattern, pattern: Pattern) -> bool:
+    """Is the atom an instance of the pattern, whatever its own variables are?"""
+    return atom.signature == pattern.signature and all(
+        isinstance(wanted, Wildcard) or arg == wanted
+        for arg, wanted in zip(atom.args, pattern.args, strict=True)
+    )
 
 
 def _fixed_times(clause: Clause, ends: tuple[Ends, Ends]) -> dict[str, Constant]:

@@ -54,10 +54,10 @@ class Arrivals:
         return min(heard, default=None)
 
     def _chunks_of_rows(self, batch: RowBatch) -> Iterator[tuple[Signature, Chunk]]:
-        code = self._constants.code
+        code = self._constants.code_term
         grouped: dict[tuple[str, int], list[tuple[int, ...]]] = {}
         for t, (predicate, args), turn in batch.rows():
-            codes = (t, turn, *[code(arg) for arg in args])  # type: ignore[arg-type]
+            codes = (t, turn, *[code(arg) for arg in args])
             grouped.setdefault((predicate, len(args)), []).append(codes)
         for (predicate, arity), lines in grouped.items():
             table = np.array(lines, np.int64)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from larspark.base.terms import Constant, constant
+from larspark.base.terms import Constant, Term, constant
 from larspark.run.interval.kernels.layout import Ints
 
 INTEGER, TABLE, FLOAT = 0, 1, 2
@@ -64,6 +64,12 @@ class Constants:
         place = self._known.get(value)
         return (self._place(value) if place is None else place) << _TAG_BITS | TABLE
 
+    def code_term(self, term: Term) -> int:
+        """The code of a term that has to be a constant."""
+        if not isinstance(term, int | float | str):
+            raise TypeError(f"{term!r} is no constant")
+        return self.code(term)
+
     def _place(self, value: Constant) -> int:
         if self._free:
             place = self._free.pop()
@@ -89,9 +95,7 @@ class Constants:
         return self._code_texts(column)
 
     def _code_integers(self, numbers: Ints) -> Ints:
-        if len(numbers) and (
-            numbers.max() >= _INTEGER_LIMIT or numbers.min() <= -_INTEGER_LIMIT
-        ):
+        if len(numbers) and (numbers.max() >= _INTEGER_LIMIT or numbers.min() <= -_INTEGER_LIMIT):
             return np.array([self.code(number) for number in numbers.tolist()], np.int64)
         return numbers << _TAG_BITS
 

@@ -22,8 +22,9 @@ from larspark.run.interval.arrivals import (
 from larspark.run.interval.builder import Builder
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
-from larspark.run.interval.kernels.layout import FOREVER
+from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
+from larspark.run.interval.saving import State, identity, nested, of_part, pack, refused, unpack
 from larspark.run.protocol import Answers, Model, Point, Settings
 
 # After so many steps everything is looked through for what can be forgotten.
@@ -95,6 +96,71 @@ class IntervalEngine:
         self._latest_answers = ref(answers)
         return answers
 
+    def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
+        """The one answer stream at a time point that was not passed yet."""
+        if limit is not None and limit < 1:
+            return
+        other = IntervalEngine(self._checked, self._background, self._settings)
+        other.restore(self.save())
+        other.advance(at)
+        if other._network is not None:
+            yield Model(other._network.derived_at(at, self._checked.shown, other._constants.values))
+
+    def save(self) -> bytes:
+        """The whole state: elements that lie ahead, and the rows of all stores."""
+        values: dict[str, object] = {
+            "identity": self._identity(),
+            "start": self._start,
+            "answered": self._answered,
+            "arrived": self._arrived,
+            "constants": self._constants.values,
+            "free": self._constants.free,
+            "latest": self._arrivals.latest,
+            "waiting": [],
+        }
+        parts: dict[str, Mapping[str, Ints]] = {}
+        for number, (signature, chunk) in enumerate(self._arrivals.waiting().items()):
+            values["waiting"] = [*values["waiting"], list(signature)]  # type: ignore[misc]
+            parts[f"waiting {number}"] = chunk._asdict()
+        if self._network is not None:
+            clock = self._network.clock
+            values["clock"] = [clock.end, clock.floor, clock.last]
+            for number, keeper in enumerate(self._network.keepers):
+                parts[f"store {number}"] = keeper.state()
+        return pack(State(values, nested(parts)))
+
+    def restore(self, state: bytes) -> None:
+        """Continue from a saved state of the same program; anything else touches nothing."""
+        values, arrays = unpack(state)
+        if values.get("identity") != self._identity():
+            raise refused("the saved state belongs to another program, background or settings")
+        constants = Constants()
+        arrivals = Arrivals(constants)
+        network = None
+        try:
+            constants.load(values["constants"], values["free"])
+            chunks = {
+                Signature(*signature): Chunk(**of_part(arrays, f"waiting {number}"))
+                for number, signature in enumerate(values["waiting"])
+            }
+            arrivals.load(chunks, values["latest"])
+            if "clock" in values:
+                end, floor, last = values["clock"]
+                clock = Clock(values["start"], end, floor, last, self._settings.hindsight)
+                network = self._build(clock, constants)
+                network.resume(floor, last)
+                for number, keeper in enumerate(network.keepers):
+                    keeper.load(of_part(arrays, f"store {number}"))
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise refused(f"the saved state cannot be read: {error}") from error
+        self._close_answers()
+        self._constants, self._arrivals, self._network = constants, arrivals, network
+        self._start, self._answered = values["start"], values["answered"]
+        self._arrived = values["arrived"]
+
+    def _identity(self) -> str:
+        return identity(self._checked.program, self._background, self._settings)
+
     def stats(self) -> Stats:
         """What the engine holds, and what it has done and need not do."""
         if self._network is None:
@@ -132,19 +198,16 @@ class IntervalEngine:
         elif settings.hindsight:
             latest = self._arrivals.latest
             end = t if latest is None else max(t, latest)
-        clock = Clock(start, end, start, start, settings.hindsight)
-        builder = Builder(
-            self._checked,
-            self._plan,
-            self._background,
-            clock,
-            self._constants,
-            push=settings.push,
-        )
         self._start = start
-        self._network = builder.build()
+        clock = Clock(start, end, start, start, settings.hindsight)
+        self._network = self._build(clock, self._constants)
         self._network.begin()
         return self._network
+
+    def _build(self, clock: Clock, constants: Constants) -> Network:
+        push = self._settings.push
+        builder = Builder(self._checked, self._plan, self._background, clock, constants, push=push)
+        return builder.build()
 
     def _slices(
         self, network: Network, taken: Mapping[Signature, Chunk], first: int, last: int

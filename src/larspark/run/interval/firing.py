@@ -8,12 +8,10 @@ import numpy as np
 from larspark.base.terms import Term, Variable
 from larspark.plan.operators import (
     Derive,
-    Join,
     Let,
     Seen,
     Where,
     Within,
-    Without,
     steps,
     term_variables,
 )
@@ -100,22 +98,6 @@ class Stored:
     seen: Seen
     negated: bool
     distinct: Distinct | None
-
-
-def formulas(rule: Derive) -> list[tuple[Seen, bool]]:
-    """The formulas of a rule and whether they are negated, in the order of its tree."""
-    found: list[tuple[Seen, bool]] = []
-    for operator in steps(rule.source):
-        match operator:
-            case Seen():
-                found.append((operator, False))
-            case Join(_, right):
-                found.append((right, False))
-            case Without(_, right):
-                found.append((right, True))
-            case _:
-                pass
-    return found
 
 
 @dataclass(slots=True)

@@ -12,8 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from larspark.base.atoms import Signature
+from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant
+from larspark.run.interval.answers import atoms_of
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.firing import Firing, Head, Tally
 from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
@@ -161,6 +163,8 @@ class Network:
     starters: list[Firing] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
     outputs: dict[Signature, Distinct] = field(default_factory=dict)
+    # What is derived, by predicate: at the evaluation time (False), at a time point (True).
+    heads: dict[Signature, dict[bool, Distinct]] = field(default_factory=dict)
     keepers: list[Keeper] = field(default_factory=list)
     formula_count: int = 0
     # Does every time point have to be worked on by itself?
@@ -188,6 +192,25 @@ class Network:
             eternity.tick()
         for spread in self.spreads:
             spread.tick()
+
+    def resume(self, floor: int, last: int) -> None:
+        """Go on after [floor, last], with stores that were saved."""
+        self.clock.floor, self.clock.last = floor, last
+        self._before = (floor, last)
+
+    def derived_at(
+        self, t: int, shown: frozenset[Signature], values: Sequence[Constant]
+    ) -> dict[int, frozenset[Atom]]:
+        """The derived atoms by time point, seen from the evaluation time t."""
+        found: dict[int, set[Atom]] = {}
+        for signature in shown & self.heads.keys():
+            for pinned, head in self.heads[signature].items():
+                rows = head.covering(t, t)
+                times = rows[:, TO + 1].tolist() if pinned else [t] * len(rows)
+                atoms = atoms_of(signature, rows[:, TO + 1 + pinned :], values)
+                for time, atom in zip(times, atoms, strict=True):
+                    found.setdefault(time, set()).add(atom)
+        return {time: frozenset(found[time]) for time in sorted(found)}
 
     def feed(self, rows: Mapping[Signature, Ints]) -> None:
         """Bring in elements, as rows of pinned atoms."""

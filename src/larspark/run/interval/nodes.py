@@ -271,22 +271,21 @@ class Spread:
     point, so they are made only as far as the clock has come.
     """
 
-    __slots__ = ("_clock", "_remembered", "consumers", "source")
+    __slots__ = ("_clock", "_source", "consumers")
 
-    def __init__(self, clock: Clock, source: Distinct | None, *, remembered: bool = False) -> None:
+    def __init__(self, clock: Clock, source: Distinct | None) -> None:
         self._clock = clock
-        self.source = source
-        # What is remembered is seen from every later time point as well.
-        self._remembered = remembered
+        # Without a source it spreads what is remembered: seen from every later time point, too.
+        self._source = source
         self.consumers: list[Node] = []
 
     def tick(self) -> None:
         """Time has come further: what was promised for the new time points counts now."""
-        if self.source is not None:
-            self.receive(1, self.source.store.rows())
+        if self._source is not None:
+            self.receive(1, self._source.store.rows())
 
     def receive(self, sign: int, batch: Ints) -> None:
-        if not self._remembered:
+        if self._source is not None:
             batch = cut(batch, self._clock.floor, self._clock.last)
         rows = self._spread(batch)
         if len(rows):
@@ -300,7 +299,7 @@ class Spread:
         times = repeated[:, FROM] + np.arange(len(repeated)) - starts
         rows = np.empty((len(repeated), batch.shape[1] + 1), np.int64)
         rows[:, FROM] = times
-        rows[:, TO] = FOREVER if self._remembered else times
+        rows[:, TO] = times if self._source is not None else FOREVER
         rows[:, TIME] = times
         rows[:, TIME + 1 :] = repeated[:, TO + 1 :]
         return rows

@@ -6,8 +6,8 @@ IN node rests on the literals of its supporting rule, an OUT node on the literal
 rules. Everything else keeps its label, and choices are kept where that is possible.
 """
 
-from collections.abc import Iterable, Iterator
-from enum import Enum
+from collections.abc import Iterable
+from enum import Enum, IntFlag
 
 # So many dead ends are walked into before the network gives up.
 DEAD_ENDS = 1_000
@@ -28,6 +28,16 @@ class Label(Enum):
 IN, OUT, UNKNOWN, ASSUMED = Label.IN, Label.OUT, Label.UNKNOWN, Label.ASSUMED
 
 
+class Place(IntFlag):
+    """Where a node stands in a rule's body."""
+
+    POSITIVE = 1
+    NEGATIVE = 2
+
+
+POSITIVE, NEGATIVE = Place.POSITIVE, Place.NEGATIVE
+
+
 class Node:
     """A ground atom."""
 
@@ -37,9 +47,9 @@ class Node:
         self.number = number
         self.label = UNKNOWN
         self.was = was
-        # The rules that can derive it, and those in whose bodies it stands.
+        # The rules that can derive it, and those in whose bodies it stands, with where.
         self.rules: dict[Justification, None] = {}
-        self.readers: dict[Justification, None] = {}
+        self.readers: dict[Justification, Place] = {}
         self.support: Justification | None = None
         # While labels are sought: how many rules are not refuted.
         self.open_rules = 0
@@ -50,9 +60,7 @@ class Justification:
 
     __slots__ = ("active", "head", "missing", "negative", "positive", "refutations", "unsupported")
 
-    def __init__(
-        self, head: Node, positive: tuple[Node, ...], negative: tuple[Node, ...]
-    ) -> None:
+    def __init__(self, head: Node, positive: tuple[Node, ...], negative: tuple[Node, ...]) -> None:
         self.head = head
         self.positive = positive
         self.negative = negative
@@ -81,16 +89,25 @@ class Network:
         # Nodes whose label may be wrong.
         self._doubtful: dict[Node, None] = {}
 
-    def add(self, heads: tuple[int, ...], positive: tuple[int, ...], negative: tuple[int, ...]) -> int:
+    def add(
+        self,
+        heads: tuple[int, ...],
+        positive: tuple[int, ...],
+        negative: tuple[int, ...],
+        *,
+        lasting: bool = True,
+    ) -> int:
         """A new rule; it must have exactly one head."""
         (head,) = heads
         rule = Justification(
             self._node(head),
-            tuple(self._node(number) for number in positive),
-            tuple(self._node(number) for number in negative),
+            tuple(self._node(number) for number in dict.fromkeys(positive)),
+            tuple(self._node(number) for number in dict.fromkeys(negative)),
         )
-        for node in (*rule.positive, *rule.negative):
-            node.readers[rule] = None
+        for node in rule.positive:
+            node.readers[rule] = POSITIVE
+        for node in rule.negative:
+            node.readers[rule] = node.readers.get(rule, Place(0)) | NEGATIVE
         self._next += 1
         self._rules[self._next] = rule
         self._begin(rule)
@@ -189,10 +206,9 @@ class Search:
             node.open_rules = len(node.rules)
             for rule in node.rules:
                 self._count(rule)
-        for node in nodes:
-            for rule in node.rules:
                 if rule.refutations:
                     node.open_rules -= 1
+        for node in nodes:
             self._check(node)
 
     def run(self) -> bool:
@@ -259,15 +275,14 @@ class Search:
 
     def _tell(self, node: Node, before: Label, label: Label, step: int) -> None:
         """Count a new label of a node in the rules that read it, or take it back."""
-        for rule in node.readers:
+        for rule, place in node.readers.items():
             if not rule.active or rule.head not in self._nodes:
                 continue
             was_refuted = rule.refutations > 0
-            positive, negative = node in rule.positive, node in rule.negative
-            if positive and label is not ASSUMED:
+            if place & POSITIVE and label is not ASSUMED:
                 rule.unsupported -= step
                 rule.refutations += step * (label is OUT)
-            if negative and before is UNKNOWN:
+            if place & NEGATIVE and before is UNKNOWN:
                 rule.missing -= step
                 rule.refutations += step * (label is not OUT)
             if (rule.refutations > 0) is not was_refuted:
@@ -282,7 +297,7 @@ class Search:
                 head = rule.head
                 if not (rule.refutations or rule.unsupported or rule.missing):
                     self._support(head, rule)
-                elif not head.open_rules and head.label is not OUT:
+                elif not head.open_rules and head.label in (UNKNOWN, ASSUMED):
                     self._set(head, OUT)
         self._pending.clear()
 
@@ -308,8 +323,8 @@ class Search:
                         found(node)
         while pending:
             node = pending.pop()
-            for rule in node.readers:
-                if rule in lacking and node in rule.positive:
+            for rule, place in node.readers.items():
+                if place & POSITIVE and rule in lacking:
                     lacking[rule] -= 1
                     if not lacking[rule]:
                         found(rule.head)
@@ -322,8 +337,8 @@ class Search:
         """An undecided node on whose absence a rule waits."""
         for node in self._nodes:
             if node.label is UNKNOWN:
-                for rule in node.readers:
-                    if rule.active and not rule.refutations and node in rule.negative:
+                for rule, place in node.readers.items():
+                    if place & NEGATIVE and rule.active and not rule.refutations:
                         return node
         return None
 
@@ -355,8 +370,3 @@ class Search:
         self._undo(0)
         for node in self._nodes:
             node.label = UNKNOWN
-
-
-def labels(network: Network, atoms: Iterable[int]) -> Iterator[int]:
-    """The atoms that are IN."""
-    return (atom for atom in atoms if network.holds(atom))

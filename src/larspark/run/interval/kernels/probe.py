@@ -54,9 +54,7 @@ def join(
 
 
 @kernel
-def subtract(
-    batch: Ints, keys: Ints, rows: Ints, heads: Ints, link: int, row_keys: Ints
-) -> Ints:
+def subtract(batch: Ints, keys: Ints, rows: Ints, heads: Ints, link: int, row_keys: Ints) -> Ints:
     """Every batch row for the times at which no stored row of equal keys holds."""
     width = batch.shape[1]
     out = np.empty((batch.shape[0], width), np.int64)

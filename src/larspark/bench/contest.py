@@ -1,0 +1,190 @@
+"""A contest: several contestants answer one workload; times count only when the answers agree."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from statistics import median
+from typing import TypeAlias
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.bench.answers import Answer, at_times, checksum, size
+from larspark.bench.clock import no_garbage_collection
+from larspark.bench.workload import Contestant, Run, Workload
+
+Tell: TypeAlias = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What was measured of one engine on one workload.
+
+    Times are those of the best run; on a machine that others use too, it says most.
+    """
+
+    bench: str
+    window: int
+    rate: int
+    engine: str
+    ns_per_fact: float
+    us_per_time_point: float
+    bytes: int | None
+    # How many times the time of the interval engine, on the same workload.
+    ratio: float | None = None
+    # Numbers that only some benchmarks have, by name.
+    more: Mapping[str, int | float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, object]:
+        """The measurement as a line of output."""
+        return {
+            "bench": self.bench,
+            "window": self.window,
+            "rate": self.rate,
+            "engine": self.engine,
+            "ns_per_fact": round(self.ns_per_fact, 1),
+            "us_per_time_point": round(self.us_per_time_point, 2),
+            "bytes": self.bytes,
+            "ratio": None if self.ratio is None else round(self.ratio, 2),
+            **self.more,
+        }
+
+
+# Packages are imported when a contestant is made: some may be missing, all take their time.
+def _tick_by_tick(workload: Workload) -> Contestant:
+    from larspark.bench.interval import TickByTick
+
+    return TickByTick(workload)
+
+
+def _whole_timeline(workload: Workload) -> Contestant:
+    from larspark.bench.interval import WholeTimeline
+
+    return WholeTimeline(workload)
+
+
+def _polars(workload: Workload) -> Contestant:
+    from larspark.bench.by_polars import Polars
+
+    return Polars(workload)
+
+
+def _duckdb(workload: Workload) -> Contestant:
+    from larspark.bench.by_duckdb import DuckDB
+
+    return DuckDB(workload)
+
+
+def _clingo(workload: Workload) -> Contestant:
+    from larspark.bench.by_clingo import Clingo
+
+    return Clingo(workload)
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A kind of contestant: how to make one, and the package it needs."""
+
+    make: Callable[[Workload], Contestant]
+    package: str | None = None
+
+    @property
+    def missing(self) -> bool:
+        return self.package is not None and find_spec(self.package) is None
+
+
+INTERVAL = Entrant(_tick_by_tick)
+WHOLE = Entrant(_whole_timeline)
+POLARS = Entrant(_polars, "polars")
+DUCKDB = Entrant(_duckdb, "duckdb")
+CLINGO = Entrant(_clingo, "clingo")
+
+EVERYONE = (INTERVAL, WHOLE, POLARS, DUCKDB, CLINGO)
+
+
+def contest(
+    bench: str,
+    workload: Workload,
+    entrants: Sequence[Entrant],
+    *,
+    repetitions: int,
+    tell: Tell,
+    more: Mapping[str, int | float] | None = None,
+) -> list[Measurement]:
+    """Compare the answers of all entrants, then take their times, in turns.
+
+    Ratios are those to the first entrant.
+    """
+    contestants: list[Contestant] = []
+    for entrant in entrants:
+        if entrant.missing:
+            tell(f"{bench}: without {entrant.package}, which is not installed")
+        else:
+            contestants.append(entrant.make(workload))
+    expected = _agreed(bench, workload, contestants, tell)
+    runs: list[list[Run]] = [[] for _ in contestants]
+    for turn in range(1, repetitions + 1):
+        for contestant, done in zip(contestants, runs, strict=True):
+            tell(f"{_where(bench, workload)}: {contestant.name}, run {turn} of {repetitions}")
+            with no_garbage_collection():
+                done.append(contestant.run())
+            if done[-1].intervals != expected[contestant.name]:
+                raise _different(bench, workload, contestant.name, contestants[0].name)
+    measured = [
+        _measurement(bench, workload, contestant, done, more or {})
+        for contestant, done in zip(contestants, runs, strict=True)
+    ]
+    base = measured[0].ns_per_fact
+    return [replace(one, ratio=one.ns_per_fact / base) for one in measured]
+
+
+def _agreed(
+    bench: str, workload: Workload, contestants: Sequence[Contestant], tell: Tell
+) -> dict[str, int]:
+    """How many intervals each has to find, when all give the same answer."""
+    reference: Answer | None = None
+    expected: dict[str, int] = {}
+    for contestant in contestants:
+        tell(f"{_where(bench, workload)}: {contestant.name}, checking the answer")
+        answer = contestant.answer()
+        reference = answer if reference is None else reference
+        due = reference if contestant.times is None else at_times(reference, contestant.times)
+        if checksum(answer) != checksum(due):
+            raise _different(bench, workload, contestant.name, contestants[0].name)
+        expected[contestant.name] = size(answer)
+    return expected
+
+
+def _where(bench: str, workload: Workload) -> str:
+    return f"{bench}, window {workload.window}, rate {workload.rate}"
+
+
+def _different(bench: str, workload: Workload, one: str, other: str) -> LarsparkError:
+    message = f"{_where(bench, workload)}: `{one}` and `{other}` give different answers"
+    return LarsparkError(Problem("L552", message))
+
+
+def _measurement(
+    bench: str,
+    workload: Workload,
+    contestant: Contestant,
+    runs: Sequence[Run],
+    more: Mapping[str, int | float],
+) -> Measurement:
+    best = min(runs, key=lambda run: run.seconds)
+    usual = median(run.seconds for run in runs)
+    return Measurement(
+        bench,
+        workload.window,
+        workload.rate,
+        contestant.name,
+        best.seconds / best.facts * 1e9,
+        best.seconds / best.time_points * 1e6,
+        best.bytes,
+        more={
+            "median_ns_per_fact": round(usual / best.facts * 1e9, 1),
+            "cpu_ns_per_fact": round(min(run.cpu_seconds for run in runs) / best.facts * 1e9, 1),
+            "facts": best.facts,
+            "time_points": best.time_points,
+            "intervals": best.intervals,
+            **more,
+        },
+    )

@@ -1,0 +1,237 @@
+"""A solver that is kept alive: only what a tick changes is added, switched on or switched off.
+
+The solver lets a program grow, but an atom that has rules gets no more of them, and nothing is ever
+taken out. So every rule that may end has a switch, and every atom ends in an open place for later
+rules: `a :- end`, where `end` is false until it gets rules of its own, and a new end. The solver
+finds circles only among rules that came together; where a new rule could close one with older
+rules, and where what is switched off for good outgrows the rest, a new solver takes over.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from clingo import Control
+from clingo.backend import Backend, TruthValue
+
+from larspark.base.atoms import Atom, Element
+from larspark.run.asp.solving import ModelElements, Solvable, new_control
+
+# Less garbage than this is never worth a new solver.
+_PATIENCE = 5_000
+
+# Priorities of atoms lie below the priority of keeping close to the output before.
+_CLOSENESS = 2**30
+
+
+@dataclass(slots=True)
+class LiveRule:
+    """A ground rule; `switch` is None while it is not written, and for rules that last."""
+
+    heads: tuple[int, ...]
+    positive: tuple[int, ...]
+    negative: tuple[int, ...]
+    lasting: bool
+    active: bool = True
+    switch: int | None = None
+
+
+@dataclass(slots=True)
+class LiveAtom:
+    """The solver's atom, the open place for later rules, and whether the atom was output before."""
+
+    literal: int
+    end: int
+    before: int | None = None
+
+
+class LiveProgram:
+    """Ground rules inside a solver that stays; see `GroundRules`.
+
+    `recursive` tells whether an atom can depend on itself. `text` gives the text of atoms that are
+    output, if the closest output is asked for, and None for all others.
+    """
+
+    def __init__(
+        self, recursive: Callable[[int], bool], text: Callable[[int], str | None]
+    ) -> None:
+        self._recursive = recursive
+        self._text = text
+        self.control = new_control()
+        self._rules: dict[int, LiveRule] = {}
+        self._next = 0
+        self._atoms: dict[int, LiveAtom] = {}
+        self._new: dict[int, None] = {}
+        self._switched: dict[int, None] = {}
+        self._released: list[int] = []
+        self._allocated = 0
+        # The texts of output atoms in order, with their priorities.
+        self._texts: list[tuple[str, int]] = []
+        self._crowded = False
+
+    def add(
+        self,
+        heads: tuple[int, ...],
+        positive: tuple[int, ...],
+        negative: tuple[int, ...],
+        *,
+        lasting: bool,
+    ) -> int:
+        self._next += 1
+        self._rules[self._next] = LiveRule(heads, positive, negative, lasting)
+        self._new[self._next] = None
+        return self._next
+
+    def suspend(self, rule: int) -> None:
+        self._rules[rule].active = False
+        self._switched[rule] = None
+
+    def resume(self, rule: int) -> None:
+        self._rules[rule].active = True
+        self._switched[rule] = None
+
+    def drop(self, rule: int) -> None:
+        gone = self._rules.pop(rule)
+        self._new.pop(rule, None)
+        self._switched.pop(rule, None)
+        if gone.switch is not None:
+            self._released.append(gone.switch)
+
+    def forget(self, atom: int) -> None:
+        gone = self._atoms.pop(atom, None)
+        if gone is not None:
+            self._released.append(gone.end)
+            if gone.before is not None:
+                self._released.append(gone.before)
+
+    def literal(self, atom: int) -> int | None:
+        """The solver's literal of an atom; None if no rule mentions it."""
+        known = self._atoms.get(atom)
+        return None if known is None else known.literal
+
+    def flush(self) -> None:
+        """Bring the solver up to date."""
+        if self._crowded or self._wasteful() or any(map(self._closes_circle, self._new)):
+            self._start_again()
+        with self.control.backend() as backend:
+            self._write(backend)
+        for literal in self._released:
+            self.control.release_external(literal)
+        for number in self._switched:
+            rule = self._rules[number]
+            if rule.switch is not None:
+                self.control.assign_external(rule.switch, rule.active)
+        self._released.clear()
+        self._switched.clear()
+
+    def remember_output(self, atoms: Callable[[int], bool]) -> None:
+        """Say which atoms were output before."""
+        for number, atom in self._atoms.items():
+            if atom.before is not None:
+                self.control.assign_external(atom.before, atoms(number))
+
+    def _wasteful(self) -> bool:
+        return self._allocated > 3 * (len(self._rules) + 2 * len(self._atoms)) + _PATIENCE
+
+    def _closes_circle(self, number: int) -> bool:
+        """Would a new rule for an older atom be wrong?"""
+        heads = self._rules[number].heads
+        older = [head for head in heads if head in self._atoms]
+        return bool(older) and (len(heads) > 1 or self._recursive(older[0]))
+
+    def _start_again(self) -> None:
+        self.control = new_control()
+        self._atoms = {}
+        self._new = dict.fromkeys(self._rules)
+        self._released = []
+        self._allocated = 0
+        self._crowded = False
+        for rule in self._rules.values():
+            rule.switch = None
+        output = {text for r in self._rules.values() for a in _mentioned(r) if (text := self._text(a))}
+        gap = _CLOSENESS // (len(output) + 1)
+        self._texts = [(text, gap * place) for place, text in enumerate(sorted(output), start=1)]
+
+    def _write(self, backend: Backend) -> None:
+        # An atom that has rules from before gets new ones at its open end; for each such atom one.
+        places: dict[int, int] = {}
+        written: dict[int, None] = {}
+        for number in self._new:
+            rule = self._rules[number]
+            for atom in _mentioned(rule):
+                if atom not in self._atoms:
+                    self._atoms[atom] = self._new_atom(backend, atom)
+                    written[atom] = None
+        for number in self._new:
+            rule = self._rules[number]
+            body = [self._atoms[atom].literal for atom in rule.positive]
+            body += [-self._atoms[atom].literal for atom in rule.negative]
+            if not rule.lasting:
+                rule.switch = self._external(backend, rule.active)
+                body.append(rule.switch)
+            heads: list[int] = []
+            for atom in rule.heads:
+                if atom in written:
+                    heads.append(self._atoms[atom].literal)
+                else:
+                    if atom not in places:
+                        places[atom] = self._extend(backend, self._atoms[atom])
+                    heads.append(places[atom])
+            backend.add_rule(heads, body)
+        self._new = {}
+
+    def _new_atom(self, backend: Backend, number: int) -> LiveAtom:
+        atom = LiveAtom(backend.add_atom(), self._external(backend, False))
+        backend.add_rule([atom.literal], [atom.end])
+        self._allocated += 1
+        text = self._text(number)
+        if text is not None:
+            atom.before = self._external(backend, False)
+            changed = backend.add_atom()
+            backend.add_rule([changed], [atom.literal, -atom.before])
+            backend.add_rule([changed], [-atom.literal, atom.before])
+            backend.add_minimize(_CLOSENESS, [(changed, 1)])
+            backend.add_minimize(self._priority(text), [(-atom.literal, 1)])
+            self._allocated += 1
+        return atom
+
+    def _extend(self, backend: Backend, atom: LiveAtom) -> int:
+        place, atom.end = atom.end, self._external(backend, False)
+        backend.add_rule([place], [atom.end])
+        return place
+
+    def _external(self, backend: Backend, holds: bool) -> int:
+        literal = backend.add_atom()
+        backend.add_external(literal, TruthValue.True_ if holds else TruthValue.False_)
+        self._allocated += 1
+        return literal
+
+    def _priority(self, text: str) -> int:
+        """A priority above those of all later texts and below those of all earlier ones."""
+        place = bisect_left(self._texts, text, key=lambda known: known[0])
+        if place < len(self._texts) and self._texts[place][0] == text:
+            return _CLOSENESS - self._texts[place][1]
+        low = self._texts[place - 1][1] if place else 0
+        high = self._texts[place][1] if place < len(self._texts) else _CLOSENESS
+        middle = (low + high) // 2
+        # When there is no room left between two texts a new solver makes room.
+        self._crowded = self._crowded or middle == low
+        insort(self._texts, (text, middle))
+        return _CLOSENESS - middle
+
+
+class LiveSolvable(Solvable):
+    """A live program whose solver knows by itself how to stay close."""
+
+    remember: Callable[[frozenset[Atom]], None] = lambda atoms: None  # noqa: E731
+
+    def closest(self, output: Sequence[Element], previous: frozenset[Atom]) -> ModelElements | None:
+        self.remember(previous)
+        best: ModelElements | None = None
+        for best in self._candidates("opt"):
+            pass
+        return best
+
+
+def _mentioned(rule: LiveRule) -> tuple[int, ...]:
+    return (*rule.heads, *rule.positive, *rule.negative)

@@ -1,0 +1,17 @@
+"""The engine that keeps an answer stream up to date by truth maintenance."""
+
+from larspark.run.asp.evaluators import Evaluator, Task, one_shot
+from larspark.run.asp.stepping import SteppingEngine
+from larspark.run.tms.evaluator import TmsEvaluator, obstacle
+
+
+class TmsEngine(SteppingEngine):
+    """An answer stream of a plain program, changed tick by tick; other programs go to the solver."""
+
+    def _new_evaluator(self, task: Task) -> Evaluator:
+        core = task.core()
+        reason = obstacle(core)
+        if core is None or reason is not None:
+            self._tell(f"the program is left to the solver: {reason}")
+            return one_shot(task)
+        return TmsEvaluator(task, core)
