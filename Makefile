@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml requirements.lock
 	@touch $@
 
 demo: $(STAMP)
-	$(BIN)/python -m larspark.demo
+	$(BIN)/python examples/flights/run.py
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto

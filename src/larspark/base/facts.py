@@ -4,6 +4,8 @@ Arrival order matters to tuple windows, so every element carries the number of i
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -92,12 +94,12 @@ class ColumnBatch:
     def rows(self) -> Iterator[Row]:
         rows: list[Row] = []
         for signature, table in self._segments:
-            columns = [column.to_pylist() for column in table.columns]
-            rows.extend(
-                Row(t, Atom(signature.predicate, tuple(map(constant, args))), seq)
-                for t, seq, *args in zip(*columns, strict=True)
-            )
-        rows.sort(key=lambda row: row.seq)
+            arguments = map(_values, table.columns[2:])
+            values = zip(*arguments, strict=True) if signature.arity else repeat(())
+            atoms = map(Atom, repeat(signature.predicate), values)
+            rows.extend(map(Row, table["t"].to_pylist(), atoms, table["seq"].to_pylist()))
+        if len(self._segments) > 1:
+            rows.sort(key=attrgetter("seq"))
         return iter(rows)
 
     def numbered_from(self, seq: int) -> "ColumnBatch":
@@ -116,6 +118,13 @@ class ColumnBatch:
 
 
 AnyBatch: TypeAlias = RowBatch | ColumnBatch
+
+
+def _values(column: pa.ChunkedArray) -> list[Constant]:
+    """A column as constants; only among floats is there something to bring to its one form."""
+    values: list[Constant] = column.to_pylist()
+    return [constant(value) for value in values] if column.type == pa.float64() else values
+
 
 _ARROW = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 

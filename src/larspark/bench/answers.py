@@ -35,13 +35,13 @@ def checksum(answer: Answer) -> str:
     >>> checksum({q: Rows(one, two, (one,))}) == checksum({q: Rows(one, two, (two,))})
     False
     """
-    total = np.uint64(0)
+    total = 0
     for signature, rows in answer.items():
         state = np.full(len(rows.begin), _text_hash(str(signature)), np.uint64)
         for column in (*rows.args, rows.begin, rows.end):
             state = _mixed(state, constant_keys(column))
-        total += state.sum(dtype=np.uint64)
-    return f"{int(total):016x}"
+        total += int(state.sum(dtype=np.uint64))
+    return f"{total % 2**64:016x}"
 
 
 def size(answer: Answer) -> int:

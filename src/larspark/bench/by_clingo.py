@@ -1,8 +1,8 @@
 """The workloads as one-shot solving: Ticker's static encoding, grounded and solved anew each time.
 
-The encoding is Algorithm 1 of 001 with windows clipped at the start of the stream. It is given every
-advantage: facts come as ready symbols and only those that the windows can see, and one rule with a
-range stands for the n+1 rules of a window. It is run at a few time points only, after the windows
+The encoding is Algorithm 1 of 001, with windows clipped at the start of the stream, and it is given
+every advantage: facts come as ready symbols, only those that the windows can see, and one rule with
+a range stands for the n+1 rules of a window. It is run at a few time points only, after the windows
 have filled.
 """
 
@@ -92,7 +92,9 @@ class Clingo:
         for signature, table in workload.facts.segments:
             arguments = (table[str(place)].to_pylist() for place in range(signature.arity))
             moments = table["t"].to_pylist()
-            symbols = [Tuple_(list(map(_symbol, row))) for row in zip(*arguments, moments, strict=True)]
+            symbols = [
+                Tuple_(list(map(_symbol, row))) for row in zip(*arguments, moments, strict=True)
+            ]
             bounds = np.searchsorted(moments, np.arange(last + 2)).tolist()
             self._symbols[signature.predicate] = symbols, bounds
 

@@ -63,18 +63,14 @@ class Polars:
 
 def some(facts: pl.DataFrame, window: int, last: int) -> pl.DataFrame:
     """`[window] some`: facts live on, and lives that touch are one."""
-    return _islands(facts, window + 1).with_columns(
-        pl.col("to").add(window).clip(upper_bound=last)
-    )
+    return _islands(facts, window + 1).with_columns(pl.col("to").add(window).clip(upper_bound=last))
 
 
 def always(facts: pl.DataFrame, window: int) -> pl.DataFrame:
     """`[window] always`: the part of a run of time points that has a whole window behind it."""
     full = pl.when(pl.col("from") == 1).then(1).otherwise(pl.col("from") + window)
     return (
-        _islands(facts, 1)
-        .with_columns(full.alias("from"))
-        .filter(pl.col("from") <= pl.col("to"))
+        _islands(facts, 1).with_columns(full.alias("from")).filter(pl.col("from") <= pl.col("to"))
     )
 
 

@@ -97,7 +97,11 @@ POLARS = Entrant(_polars, "polars")
 DUCKDB = Entrant(_duckdb, "duckdb")
 CLINGO = Entrant(_clingo, "clingo")
 
-EVERYONE = (INTERVAL, WHOLE, POLARS, DUCKDB, CLINGO)
+
+def missing_packages() -> list[str]:
+    """The packages without which some cannot take part."""
+    entrants = (POLARS, DUCKDB, CLINGO)
+    return [entrant.package for entrant in entrants if entrant.package and entrant.missing]
 
 
 def contest(
@@ -107,18 +111,12 @@ def contest(
     *,
     repetitions: int,
     tell: Tell,
-    more: Mapping[str, int | float] | None = None,
 ) -> list[Measurement]:
     """Compare the answers of all entrants, then take their times, in turns.
 
-    Ratios are those to the first entrant.
+    Those whose package is missing are left out. Ratios are those to the first.
     """
-    contestants: list[Contestant] = []
-    for entrant in entrants:
-        if entrant.missing:
-            tell(f"{bench}: without {entrant.package}, which is not installed")
-        else:
-            contestants.append(entrant.make(workload))
+    contestants = [entrant.make(workload) for entrant in entrants if not entrant.missing]
     expected = _agreed(bench, workload, contestants, tell)
     runs: list[list[Run]] = [[] for _ in contestants]
     for turn in range(1, repetitions + 1):
@@ -129,7 +127,7 @@ def contest(
             if done[-1].intervals != expected[contestant.name]:
                 raise _different(bench, workload, contestant.name, contestants[0].name)
     measured = [
-        _measurement(bench, workload, contestant, done, more or {})
+        _measurement(bench, workload, contestant, done)
         for contestant, done in zip(contestants, runs, strict=True)
     ]
     base = measured[0].ns_per_fact
@@ -163,11 +161,7 @@ def _different(bench: str, workload: Workload, one: str, other: str) -> Larspark
 
 
 def _measurement(
-    bench: str,
-    workload: Workload,
-    contestant: Contestant,
-    runs: Sequence[Run],
-    more: Mapping[str, int | float],
+    bench: str, workload: Workload, contestant: Contestant, runs: Sequence[Run]
 ) -> Measurement:
     best = min(runs, key=lambda run: run.seconds)
     usual = median(run.seconds for run in runs)
@@ -185,6 +179,6 @@ def _measurement(
             "facts": best.facts,
             "time_points": best.time_points,
             "intervals": best.intervals,
-            **more,
+            **best.more,
         },
     )

@@ -18,10 +18,11 @@ _SEED = 2017
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A generated stream over the time points [1, last]."""
+    """A generated stream over the time points [first, last]."""
 
     segments: tuple[Segment, ...]
     last: int
+    first: int = 1
 
     def __len__(self) -> int:
         return sum(segment.table.num_rows for segment in self.segments)
@@ -36,15 +37,15 @@ class Facts:
         >>> [len(batch) for batch in unique_pairs(rate=2, last=3).by_time_point()]
         [2, 2, 2]
         """
-        pieces: list[list[Segment]] = [[] for _ in range(self.last)]
+        points = np.arange(self.first, self.last + 2)
+        pieces: list[list[Segment]] = [[] for _ in points[:-1]]
         for signature, table in self.segments:
-            times = table["t"].to_numpy()
-            bounds = np.searchsorted(times, np.arange(1, self.last + 2)).tolist()
+            bounds = np.searchsorted(table["t"].to_numpy(), points).tolist()
             for number, (start, end) in enumerate(pairwise(bounds)):
                 if start < end:
                     part = table.slice(start, end - start).combine_chunks()
                     pieces[number].append(Segment(signature, part))
-        return [ColumnBatch(piece, t) for t, piece in enumerate(pieces, 1)]
+        return [ColumnBatch(piece, t) for t, piece in enumerate(pieces, self.first)]
 
 
 def stream(
@@ -119,17 +120,22 @@ def steady_pairs(periods: dict[str, int | None], pairs: int, last: int) -> Facts
     return stream(columns, times, last)
 
 
-def linked(rate: int, window: int, last: int) -> Facts:
-    """`p(A,B)`: in a window of this size each pair meets about two others, and `r(B)`: one in four.
+def linked(rate: int, window: int, last: int, *, marks: int = 0) -> Facts:
+    """`p(A,B)`: pairs of which each meets about two others within a window of this size.
 
-    So there are as many matches for each fact, however large the window.
+    So every fact has as many matches, however large the window. With marks there are so many facts
+    `r(B)` at every time point.
     """
     random = np.random.default_rng(_SEED)
     nodes = rate * (window + 1)
-    pairs = [random.integers(0, nodes, rate * last) for _ in range(2)]
-    few = max(1, rate // 4)
-    times = {"p": regular(rate, last), "r": regular(few, last)}
-    return stream({"p": pairs, "r": [random.integers(0, nodes, few * last)]}, times, last)
+    columns: dict[str, Sequence[Ints | pa.Array]] = {
+        "p": [random.integers(0, nodes, rate * last) for _ in range(2)]
+    }
+    times = {"p": regular(rate, last)}
+    if marks:
+        columns["r"] = [random.integers(0, nodes, marks * last)]
+        times["r"] = regular(marks, last)
+    return stream(columns, times, last)
 
 
 def interrupted(rate: int, period: int, last: int) -> Facts:
@@ -140,13 +146,28 @@ def interrupted(rate: int, period: int, last: int) -> Facts:
     return stream({"p": [every[here], every[here]]}, {"p": times[here]}, last)
 
 
-def sensors(rate: int, last: int, *, keys: int, text: bool = False) -> Facts:
-    """`temp(S,V)`: readings from 0 to 99 of random sensors."""
+def sensors(times: Ints, keys: int) -> Facts:
+    """`temp(S,V)`: readings from 0 to 99 of random sensors, one for each of the given times."""
     random = np.random.default_rng(_SEED)
-    who = random.integers(0, keys, rate * last)
-    values = random.integers(0, 100, rate * last)
-    columns = [_names("s", who) if text else who, values]
-    return stream({"temp": columns}, {"temp": regular(rate, last)}, last)
+    columns = [random.integers(0, keys, len(times)), random.integers(0, 100, len(times))]
+    return stream({"temp": columns}, {"temp": times}, int(times[-1]))
+
+
+def jobs(first: int, last: int) -> Facts:
+    """Eight `job(M,J)` at every time point, each with a new name, and two `done(J)`.
+
+    A job goes to one of a thousand machines, and one of four is done after ten time points.
+    """
+    points = np.arange(first, last + 1)
+    numbers = np.arange(8 * first, 8 * (last + 1))
+    machines = np.random.default_rng([_SEED, first]).integers(0, 1000, len(numbers))
+    finished = numbers[numbers % 4 == 0] - 80
+    facts = stream(
+        {"job": [_names("m", machines), _names("j", numbers)], "done": [_names("j", finished)]},
+        {"job": np.repeat(points, 8), "done": np.repeat(points, 2)},
+        last,
+    )
+    return Facts(facts.segments, last, first)
 
 
 def _names(prefix: str, numbers: Ints) -> pa.Array:

@@ -1,6 +1,8 @@
 """A workload: a program, a stream, and who can answer it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from larspark.base.problems import LarsparkError
@@ -28,10 +30,15 @@ class Workload:
     heads: tuple[str, ...] = ("q",)
 
     def checked(self) -> Checked:
-        parsed = parse_program(self.program)
-        if parsed.program is None:
-            raise LarsparkError(parsed.problems)
-        return check(parsed.program)
+        return checked_program(self.program)
+
+
+def checked_program(text: str) -> Checked:
+    """The program of a benchmark, ready for an engine."""
+    parsed = parse_program(text)
+    if parsed.program is None:
+        raise LarsparkError(parsed.problems)
+    return check(parsed.program)
 
 
 class Run(NamedTuple):
@@ -44,6 +51,8 @@ class Run(NamedTuple):
     intervals: int
     # The memory of the state at the end, where that is known.
     bytes: int | None = None
+    # Other numbers that are known, by name.
+    more: Mapping[str, int | float] = MappingProxyType({})
 
 
 class Contestant(Protocol):

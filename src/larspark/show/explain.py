@@ -43,4 +43,4 @@ def explain(
     proof = None if situation is None else prove(situation, goal)
     if proof is None:
         return None
-    return replace(proof, until=find_until(known, goal, at))
+    return replace(proof, until=find_until(known, proof))

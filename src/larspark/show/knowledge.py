@@ -23,7 +23,9 @@ class Knowledge:
     checked: Checked
     elements: tuple[Element, ...]
     background: frozenset[Atom]
+    # The first time point of the timeline, and with hindsight its last one.
     start: int
+    last: int
     settings: Settings
 
     def timeline_end(self, t: int) -> int | None:
@@ -32,16 +34,12 @@ class Knowledge:
             return self.settings.until
         if self.checked.future_heads:
             return None
-        return max(t, self._last) if self.settings.hindsight else t
+        return max(t, self.last) if self.settings.hindsight else t
 
     def oracle(self) -> Oracle:
         """The definitions, ready to be asked about this data."""
         until, hindsight = self.settings.until, self.settings.hindsight
-        return Oracle(self.checked, self.background, self.start, until, hindsight, self._last)
-
-    @property
-    def _last(self) -> int:
-        return max(self.start, self.elements[-1].t if self.elements else self.start)
+        return Oracle(self.checked, self.background, self.start, until, hindsight, self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +90,9 @@ def gather(
         if start <= element.t and (settings.hindsight or element.t <= at)
     }
     ordered = tuple(sorted(seen, key=lambda element: element.t))
-    known = frozenset(background) | checked.background
-    return Knowledge(checked, ordered, known, start, settings)
+    last = max([start, at, *(element.t for element in ordered[-1:])])
+    always = frozenset(background) | checked.background
+    return Knowledge(checked, ordered, always, start, last, settings)
 
 
 def narrow(known: Knowledge, goal: Element, at: int) -> Knowledge:

@@ -7,31 +7,47 @@ those at which an element, or the place next to one, enters or leaves a window.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
-from larspark.base.atoms import Element, Signature
+from larspark.base.atoms import Atom, Element, Signature
+from larspark.base.terms import Variable
 from larspark.language.tree import (
     At,
     AtomFormula,
+    Comparison,
     Formula,
     NamedWindow,
     Reset,
     Rule,
     TimeWindow,
+    TupleWindow,
     Windowed,
 )
 from larspark.meaning.answers import AnswerStream
 from larspark.meaning.checked import Checked
 from larspark.meaning.fragment import has_nested_windows
 from larspark.meaning.signatures import head_predicates
-from larspark.meaning.walk import formulas, is_ground, walk
+from larspark.meaning.walk import formulas, is_ground, occurrences, walk
 from larspark.show.instances import is_definite
-from larspark.show.knowledge import Knowledge
-from larspark.show.proof import Until
+from larspark.show.knowledge import Knowledge, lay_over
+from larspark.show.proof import Proof, Step, Until
+from larspark.show.proving import prove
 
 # So many later time points are looked at: for one proof, and by the whole program. Where the search
 # ends before the atom does, it says so.
 PROOF_LIMIT = 200
 PROGRAM_LIMIT = 50
+
+
+class _Goal(NamedTuple):
+    """An atom that should hold at t; None: at the evaluation time, whichever it is."""
+
+    atom: Atom
+    t: int | None
+
+    def seen_from(self, at: int) -> Element:
+        return Element(at if self.t is None else self.t, self.atom)
 
 
 def find_until(known: Knowledge, proof: Proof) -> Until | None:
@@ -43,13 +59,98 @@ def find_until(known: Knowledge, proof: Proof) -> Until | None:
     if known.checked.several_models:
         return None
     goal = _Goal(proof.element.atom, None if proof.element.t == proof.at else proof.element.t)
-    oracle = known.oracle()
-    if known.checked.program.remembered:
-        for t in range(known.start, proof.at):
-            oracle.step(known.elements, t)
+    whole = _Future(known, proof.at)
+    alone = _alone(known, proof)
     t = proof.at
+    if alone is None:
+        return whole.lasting(goal, t, PROOF_LIMIT)
     for _ in range(PROGRAM_LIMIT):
-        following = _proof_ends(known, proof, goal, t)
+        lasting = _Future(alone, t).lasting(goal, t, PROOF_LIMIT)
+        if lasting.last is None or not lasting.certain or lasting.last == known.settings.until:
+            return lasting
+        t = lasting.last + 1
+        answer = whole.answer(t)
+        if answer is None or goal.atom not in answer.at(goal.seen_from(t).t):
+            return lasting
+        again = prove(lay_over(known, t, answer.derived), goal.seen_from(t))
+        alone = None if again is None else _alone(known, again)
+        if alone is None:
+            return whole.lasting(goal, t, PROOF_LIMIT)
+    return Until(t, certain=False)
+
+
+class _Future:
+    """Evaluations at later and later time points over the same data."""
+
+    def __init__(self, known: Knowledge, at: int) -> None:
+        self._known = known
+        self._oracle = known.oracle()
+        self._jumps = _can_jump(known.checked)
+        if known.checked.program.remembered:
+            for t in range(known.start, at):
+                self._oracle.step(known.elements, t)
+
+    def answer(self, t: int) -> AnswerStream | None:
+        """The answer stream at t, which what comes later remembers."""
+        answers = self._oracle.answers(self._known.elements, t)
+        if not answers:
+            return None
+        self._oracle.follow(answers[0], t)
+        return answers[0]
+
+    def lasting(self, goal: _Goal, t: int, limit: int) -> Until:
+        """Through which time point does the goal hold from t on?"""
+        end = self._known.settings.until
+        for _ in range(limit):
+            answer = self.answer(t)
+            if answer is None or goal.atom not in answer.at(goal.seen_from(t).t):
+                return Until(t - 1)
+            following = t + 1
+            if self._jumps:
+                turns = min(_turning_points(self._known, answer, t), default=None)
+                if turns is None:
+                    return Until(end)
+                following = turns
+            if end is not None and following > end:
+                return Until(end)
+            t = following
+        return Until(t - 1, certain=False)
+
+
+def _alone(known: Knowledge, proof: Proof) -> Knowledge | None:
+    """The steps of a proof as a program, with what it looks at; None when others matter too.
+
+    What follows from it follows from the whole program: it has more rules and more facts, and they
+    could only matter to tuple windows and to the negation of what they derive.
+    """
+    if known.checked.program.remembered or proof.circular or not proof.steps:
+        return None
+    negated: set[Signature] = set()
+    for step in proof.steps:
+        if not is_definite(step.rule.head):
+            return None
+        for formula in step.rule.body:
+            if any(
+                isinstance(part, Windowed) and isinstance(part.window, TupleWindow | NamedWindow)
+                for part in walk(formula)
+            ):
+                return None
+            negated.update(
+                found.formula.atom.signature for found in occurrences(formula) if not found.positive
+            )
+    if negated & known.checked.derived:
+        return None
+    facts = set(proof.facts)
+    elements = tuple(e for e in known.elements if e in facts or e.atom.signature in negated)
+    rules = tuple(map(_instance_rule, proof.steps))
+    return replace(known, checked=replace(known.checked, rules=rules), elements=elements)
+
+
+def _instance_rule(step: Step) -> Rule:
+    values = (Comparison("=", Variable(name), value) for name, value in step.substitution)
+    return replace(step.rule, body=(*values, *step.rule.body))
+
+
 def _can_jump(checked: Checked) -> bool:
     """Can the answers change only where an element enters or leaves a window?
 

@@ -1,6 +1,6 @@
 """What evaluates a program at one tick after the other."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from larspark.base.atoms import Atom, Element, Signature
@@ -8,6 +8,7 @@ from larspark.meaning.checked import Checked
 from larspark.run.asp.core import Core, NotEncodableError, encode
 from larspark.run.asp.elements import Arrival, Elements
 from larspark.run.asp.formula import FormulaGrounding
+from larspark.run.asp.incremental import IncrementalGrounding
 from larspark.run.asp.plain import plain_rules
 from larspark.run.asp.solving import Solvable
 from larspark.run.asp.static import StaticGrounding
@@ -107,6 +108,17 @@ class SolverEvaluator:
 
     def solvable(self, deadline: float | None) -> Solvable:
         return self._grounding.evaluate(deadline)
+
+
+def incremental(task: Task) -> SolverEvaluator:
+    """Grounding and solver kept alive; what is not plain is evaluated from scratch."""
+    core = task.core()
+    if core is None:
+        return one_shot(task)
+    grounding = IncrementalGrounding(
+        task.checked, core, task.background, task.elements, task.wanted
+    )
+    return SolverEvaluator(task, grounding)
 
 
 def one_shot(task: Task) -> SolverEvaluator:

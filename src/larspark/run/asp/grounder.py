@@ -161,6 +161,11 @@ class Grounder:
             if atom.derivations:
                 yield number, atom.relation, atom.row
 
+    def atom(self, number: int) -> tuple[int, Row]:
+        """The relation and the row of an atom."""
+        atom = self._atoms[number]
+        return atom.relation, atom.row
+
     def number(self, relation: int, row: Row) -> int | None:
         """The number of an atom that can hold."""
         return self._numbers[relation].get(row)

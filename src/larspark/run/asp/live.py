@@ -11,8 +11,8 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from clingo import Control
-from clingo.backend import Backend, TruthValue
+from clingo import Control, TruthValue
+from clingo.backend import Backend
 
 from larspark.base.atoms import Atom, Element
 from larspark.run.asp.solving import ModelElements, Solvable, new_control
@@ -52,9 +52,7 @@ class LiveProgram:
     output, if the closest output is asked for, and None for all others.
     """
 
-    def __init__(
-        self, recursive: Callable[[int], bool], text: Callable[[int], str | None]
-    ) -> None:
+    def __init__(self, recursive: Callable[[int], bool], text: Callable[[int], str | None]) -> None:
         self._recursive = recursive
         self._text = text
         self.control = new_control()
@@ -104,17 +102,18 @@ class LiveProgram:
             if gone.before is not None:
                 self._released.append(gone.before)
 
-    def literal(self, atom: int) -> int | None:
-        """The solver's literal of an atom; None if no rule mentions it."""
-        known = self._atoms.get(atom)
-        return None if known is None else known.literal
+    def literals(self) -> dict[int, int]:
+        """The solver's literals of all atoms that rules mention."""
+        return {number: atom.literal for number, atom in self._atoms.items()}
 
     def flush(self) -> None:
         """Bring the solver up to date."""
-        if self._crowded or self._wasteful() or any(map(self._closes_circle, self._new)):
+        if self._wasteful() or any(map(self._closes_circle, self._new)):
             self._start_again()
-        with self.control.backend() as backend:
-            self._write(backend)
+        self._write()
+        if self._crowded:
+            self._start_again()
+            self._write()
         for literal in self._released:
             self.control.release_external(literal)
         for number in self._switched:
@@ -124,11 +123,27 @@ class LiveProgram:
         self._released.clear()
         self._switched.clear()
 
-    def remember_output(self, atoms: Callable[[int], bool]) -> None:
+    def keep_close(self, was_output: Callable[[int], bool]) -> None:
         """Say which atoms were output before."""
         for number, atom in self._atoms.items():
             if atom.before is not None:
-                self.control.assign_external(atom.before, atoms(number))
+                self.control.assign_external(atom.before, was_output(number))
+
+    def snapshot(self) -> tuple[Control, dict[int, int]]:
+        """A solver for the rules of this moment alone, and its literals."""
+        control = new_control()
+        literals: dict[int, int] = {}
+        with control.backend() as backend:
+            for rule in self._rules.values():
+                if not rule.active:
+                    continue
+                for atom in _mentioned(rule):
+                    if atom not in literals:
+                        literals[atom] = backend.add_atom()
+                body = [literals[atom] for atom in rule.positive]
+                body += [-literals[atom] for atom in rule.negative]
+                backend.add_rule([literals[atom] for atom in rule.heads], body)
+        return control, literals
 
     def _wasteful(self) -> bool:
         return self._allocated > 3 * (len(self._rules) + 2 * len(self._atoms)) + _PATIENCE
@@ -148,37 +163,33 @@ class LiveProgram:
         self._crowded = False
         for rule in self._rules.values():
             rule.switch = None
-        output = {text for r in self._rules.values() for a in _mentioned(r) if (text := self._text(a))}
+        output = {
+            text for r in self._rules.values() for a in _mentioned(r) if (text := self._text(a))
+        }
         gap = _CLOSENESS // (len(output) + 1)
         self._texts = [(text, gap * place) for place, text in enumerate(sorted(output), start=1)]
 
-    def _write(self, backend: Backend) -> None:
-        # An atom that has rules from before gets new ones at its open end; for each such atom one.
+    def _write(self) -> None:
+        new, self._new = self._new, {}
+        # The place for rules of an atom: itself if it is new, else its end, once for all of them.
         places: dict[int, int] = {}
-        written: dict[int, None] = {}
-        for number in self._new:
-            rule = self._rules[number]
-            for atom in _mentioned(rule):
-                if atom not in self._atoms:
-                    self._atoms[atom] = self._new_atom(backend, atom)
-                    written[atom] = None
-        for number in self._new:
-            rule = self._rules[number]
-            body = [self._atoms[atom].literal for atom in rule.positive]
-            body += [-self._atoms[atom].literal for atom in rule.negative]
-            if not rule.lasting:
-                rule.switch = self._external(backend, rule.active)
-                body.append(rule.switch)
-            heads: list[int] = []
-            for atom in rule.heads:
-                if atom in written:
-                    heads.append(self._atoms[atom].literal)
-                else:
+        with self.control.backend() as backend:
+            for number in new:
+                for atom in _mentioned(self._rules[number]):
+                    if atom not in self._atoms:
+                        self._atoms[atom] = self._new_atom(backend, atom)
+                        places[atom] = self._atoms[atom].literal
+            for number in new:
+                rule = self._rules[number]
+                body = [self._atoms[atom].literal for atom in rule.positive]
+                body += [-self._atoms[atom].literal for atom in rule.negative]
+                if not rule.lasting:
+                    rule.switch = self._external(backend, rule.active)
+                    body.append(rule.switch)
+                for atom in rule.heads:
                     if atom not in places:
                         places[atom] = self._extend(backend, self._atoms[atom])
-                    heads.append(places[atom])
-            backend.add_rule(heads, body)
-        self._new = {}
+                backend.add_rule([places[atom] for atom in rule.heads], body)
 
     def _new_atom(self, backend: Backend, number: int) -> LiveAtom:
         atom = LiveAtom(backend.add_atom(), self._external(backend, False))
@@ -220,16 +231,19 @@ class LiveProgram:
         return _CLOSENESS - middle
 
 
+@dataclass(slots=True)
 class LiveSolvable(Solvable):
-    """A live program whose solver knows by itself how to stay close."""
+    """A live program, whose solver knows by itself how to stay close to what it is told."""
 
-    remember: Callable[[frozenset[Atom]], None] = lambda atoms: None  # noqa: E731
+    keep_close: Callable[[frozenset[Atom]], None] | None = None
 
     def closest(self, output: Sequence[Element], previous: frozenset[Atom]) -> ModelElements | None:
-        self.remember(previous)
+        if self.keep_close is None:
+            return super().closest(output, previous)
+        self.keep_close(previous)
         best: ModelElements | None = None
-        for best in self._candidates("opt"):
-            pass
+        for candidate in self._candidates("opt"):
+            best = candidate
         return best
 
 

@@ -8,7 +8,6 @@ from itertools import chain, count
 from math import inf
 from typing import NamedTuple
 
-
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Constant, Term, Variable
 from larspark.run.hypothetical.literals import Instance, Literal, Restriction

@@ -18,7 +18,8 @@ from larspark.base.terms import Constant
 from larspark.run.hypothetical.clause import Clause, Ends, Premise, Values
 from larspark.run.hypothetical.dataset import Background, Row
 from larspark.run.hypothetical.patterns import Pattern
-from larspark.run.hypothetical.solving import Undecided, matched, solutions
+from larspark.run.hypothetical.recognise import Recogniser, Test, accepted
+from larspark.run.hypothetical.solving import Undecided, solutions
 
 Key: TypeAlias = tuple[Constant | None, ...]
 
@@ -147,38 +148,16 @@ class _Entry:
         self.waiting: dict[tuple[int, ...], tuple[tuple[int, ...], _Table]] = {}
         self.runs: dict[Row, Run] = {}
 
-    def accepts(self, row: Row, background: Background) -> bool:
-        """Does a fact match what the premise itself says?"""
-        premise = self.premise
-        for position, constant in premise.constants:
-            if row[position] != constant:
-                return False
-        for one, other in premise.repeats:
-            if row[one] != row[other]:
-                return False
-        if not premise.filtered:
-            return True
-        occurrence = premise.occurrence
-        known = matched(occurrence.pattern, row, {})
-        if known is None:
-            return False
-        ways = solutions(occurrence.rigid, occurrence.conditions, known, background)
-        return any(not undecided for _, undecided in ways)
-
 
 class Candidates:
     """All candidates of a query, advanced time point by time point."""
 
     def __init__(self, clauses: Sequence[Clause], background: Background) -> None:
         self._background = background
-        self._entries: dict[Signature, list[_Entry]] = {}
-        self._entry: dict[Clause, list[_Entry]] = {}
-        for number, clause in enumerate(clauses):
-            self._entry[clause] = []
-            for premise in clause.premises:
-                entry = _Entry(clause, premise, (premise.rank, number))
-                self._entries.setdefault(premise.signature, []).append(entry)
-                self._entry[clause].append(entry)
+        # By predicate: what a fact is tested for, and the premises it then meets.
+        self._premises: dict[Signature, list[tuple[list[Test], list[_Entry]]]] = {}
+        self._entries: dict[Clause, list[_Entry]] = {}
+        self._add_entries(clauses)
         # Candidates by the values they give to the variables of the query.
         self.groups: dict[Key, dict[Candidate, None]] = {}
         # The groups in which something changed since this was emptied last.
@@ -191,6 +170,21 @@ class Candidates:
         for clause in clauses:
             if not clause.premises:
                 self._add_standing(clause)
+
+    def _add_entries(self, clauses: Sequence[Clause]) -> None:
+        alike: dict[object, list[_Entry]] = {}
+        for number, clause in enumerate(clauses):
+            self._entries[clause] = []
+            for premise in clause.premises:
+                entry = _Entry(clause, premise, (premise.rank, number))
+                self._entries[clause].append(entry)
+                recogniser = Recogniser(premise.occurrence)
+                if recogniser.key not in alike:
+                    alike[recogniser.key] = []
+                    tests = recogniser.tests(self._background)
+                    known = self._premises.setdefault(premise.signature, [])
+                    known.append((tests, alike[recogniser.key]))
+                alike[recogniser.key].append(entry)
 
     def _add_standing(self, clause: Clause) -> None:
         """Without premises, a clause holds or waits for absences from the start."""
@@ -214,44 +208,44 @@ class Candidates:
         arrivals: list[tuple[_Entry, Sequence[Row]]] = []
         grown: list[tuple[_Entry, Run]] = []
         for signature, rows in facts.items():
-            for entry in self._entries.get(signature, ()):
-                if entry.premise.is_span:
-                    arrivals.append((entry, self._grow(entry, t, rows, grown)))
-                else:
-                    arrivals.append((entry, rows))
+            for tests, entries in self._premises.get(signature, ()):
+                met = accepted(rows, tests)
+                if met:
+                    arrivals += [(entry, met) for entry in entries]
+        # Runs go on before anything is matched with them.
+        started = {
+            entry: self._grow(entry, t, rows, grown)
+            for entry, rows in arrivals
+            if entry.premise.is_span
+        }
         arrivals.sort(key=_order)
         for entry, rows in arrivals:
-            if entry.premise.is_span:
-                for row in rows:
-                    self._arrive(entry, t, row, entry.runs[self._run_key(entry, row)])
+            if entry in started:
+                for row, run in started[entry]:
+                    self._arrive(entry, t, row, run)
             else:
                 for row in rows:
-                    if entry.accepts(row, self._background):
-                        self._arrive(entry, t, row, (t, row))
+                    self._arrive(entry, t, row, (t, row))
         self._break(t)
         self._growing = grown
         self._expire(t)
 
-    def _run_key(self, entry: _Entry, row: Row) -> Row:
-        return tuple([row[position] for position in entry.premise.fixed])
-
     def _grow(
         self, entry: _Entry, t: int, rows: Sequence[Row], grown: list[tuple[_Entry, Run]]
-    ) -> list[Row]:
-        """Continue the runs of a premise; what starts a new one is returned."""
+    ) -> list[tuple[Row, Run]]:
+        """Continue the runs of a premise; those that start are returned."""
         started = []
+        premise = entry.premise
         for row in rows:
-            if not entry.accepts(row, self._background):
-                continue
-            key = self._run_key(entry, row)
+            key = tuple([row[position] for position in premise.fixed])
             run = entry.runs.get(key)
             if run is None or run.last < t - 1:
                 run = entry.runs[key] = Run(key, t)
-                started.append(row)
+                started.append((row, run))
                 grown.append((entry, run))
             elif run.last == t - 1:
                 grown.append((entry, run))
-            run.add(t, row, entry.premise)
+            run.add(t, row, premise)
         return started
 
     def _arrive(self, entry: _Entry, t: int, row: Row, part: tuple[int, Row] | Run) -> None:
@@ -360,7 +354,7 @@ class Candidates:
     def _add(self, candidate: Candidate, t: int) -> None:
         clause = candidate.clause
         for premise, bound in clause.frontier(candidate.mask, candidate.values):
-            entry = self._entry[clause][premise.number]
+            entry = self._entries[clause][premise.number]
             place = entry.waiting.get(bound)
             if place is None:
                 at = {variable: position for position, variable in premise.variables}

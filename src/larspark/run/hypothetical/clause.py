@@ -147,12 +147,16 @@ class Clause:
         self, low: Ends, high: Ends, time: int, least: float, most: float
     ) -> tuple[Ends, Ends] | None:
         """The ends when one time variable lies between two values; None when it cannot."""
-        distance = self.distance
-        lower = tuple(max(end, least - away) for end, away in zip(low, distance[time], strict=True))
-        upper = tuple(min(end, most + row[time]) for end, row in zip(high, distance, strict=True))
-        if any(one > two for one, two in zip(lower, upper, strict=True)):
-            return None
-        return lower, upper
+        lower, upper = list(low), list(high)
+        for number, away in enumerate(self.distance[time]):
+            if least - away > lower[number]:
+                lower[number] = least - away
+            ahead = most + self.distance[number][time]
+            if ahead < upper[number]:
+                upper[number] = ahead
+            if lower[number] > upper[number]:
+                return None
+        return tuple(lower), tuple(upper)
 
     def moments(self, low: Ends, high: Ends) -> Iterator[tuple[int | None, ...]]:
         """All values of the time variables; None for those that have no upper end."""

@@ -1,12 +1,14 @@
 """Background data and past facts, found by the arguments that are known."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Constant
 
 Row: TypeAlias = tuple[Constant, ...]
+
+_CONSTANTS = frozenset((int, float, str))
 
 
 class Background:
@@ -88,9 +90,6 @@ class History:
 
 def row_of(atom: Atom) -> Row:
     """The arguments of a ground atom."""
-    row = []
-    for arg in atom.args:
-        if not isinstance(arg, int | float | str):
-            raise ValueError(f"`{atom}` is not ground")
-        row.append(arg)
-    return tuple(row)
+    if not _CONSTANTS.issuperset(map(type, atom.args)):
+        raise ValueError(f"`{atom}` is not ground")
+    return cast(Row, atom.args)

@@ -95,7 +95,9 @@ def _covers(general: Instance, instance: Instance, background: Background) -> bo
     """Does a choice of values make the one need less than the other?"""
     if len(general.hypotheses) > len(instance.hypotheses):
         return False
-    for image, bindings in _images([*general.hypotheses], instance.hypotheses, {}):
+    # The variables of the answer stay: with values for them it would be another answer.
+    kept: dict[str, Slot] = {name: Variable(name) for name in object_names(general.answer)}
+    for image, bindings in _images([*general.hypotheses], instance.hypotheses, kept):
         less = image < instance.hypotheses
         if not less and not (image == instance.hypotheses and general.evidence < instance.evidence):
             continue

@@ -68,7 +68,7 @@ def _with_fewer_times(goal: Goal) -> Goal:
     """One variable for time points at a fixed distance from each other."""
     bounds = goal.body.bounds
     for left, right, most in bounds.entries():
-        if ORIGIN != right and bounds.upper(right, left) == -most:
+        if right != ORIGIN and bounds.upper(right, left) == -most:
             fewer = goal.equal(Time(left), Time(right, most))
             return goal if fewer is None else _with_fewer_times(fewer)
     return goal

@@ -93,10 +93,14 @@ class Hypotheses:
 
     def _take(self, atoms: Iterable[Atom]) -> None:
         for atom in atoms:
-            if atom.signature in self._checked.derived:
-                message = f"`{atom}` cannot arrive: rules derive `{atom.signature}`"
-                raise LarsparkError(Problem("L401", message))
-            self._facts.setdefault(atom.signature, {})[row_of(atom)] = None
+            signature = atom.signature
+            rows = self._facts.get(signature)
+            if rows is None:
+                if signature in self._checked.derived:
+                    message = f"`{atom}` cannot arrive: rules derive `{signature}`"
+                    raise LarsparkError(Problem("L401", message))
+                rows = self._facts[signature] = {}
+            rows[row_of(atom)] = None
 
     def _close_before(self, limit: int) -> None:
         """Go through all time points before the limit at which something happens."""

@@ -6,7 +6,7 @@ from larspark.run.tms.evaluator import TmsEvaluator, obstacle
 
 
 class TmsEngine(SteppingEngine):
-    """An answer stream of a plain program, changed tick by tick; other programs go to the solver."""
+    """Keeps one answer stream of a plain program; other programs are left to the solver."""
 
     def _new_evaluator(self, task: Task) -> Evaluator:
         core = task.core()

@@ -1,0 +1,114 @@
+"""The incremental mode: grounding and solver are kept alive from tick to tick."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import cast
+
+from larspark.base.atoms import Atom, Element, Signature, atom_text
+from larspark.meaning.checked import Checked
+from larspark.run.asp.components import components
+from larspark.run.asp.core import Core, EveryRule, element_of
+from larspark.run.asp.elements import Arrival, Elements
+from larspark.run.asp.feeds import Feeds, Row
+from larspark.run.asp.grounder import Grounder
+from larspark.run.asp.live import LiveProgram, LiveSolvable
+from larspark.run.asp.solving import Solvable
+from larspark.run.asp.views import View
+
+
+class IncrementalGrounding:
+    """Grounds what a tick changes, and hands it to a solver that stays.
+
+    Where one output can be part of another, both equally close to the output before, staying close
+    needs a new solver at every tick; the grounding is kept all the same.
+    """
+
+    def __init__(
+        self,
+        checked: Checked,
+        core: Core,
+        background: Iterable[Atom],
+        elements: Elements,
+        wanted: Iterable[Signature],
+    ) -> None:
+        self._core = core
+        self._elements = elements
+        self._feeds = Feeds(core, background, elements)
+        self._wanted = [(p, *core.predicates[p]) for p in sorted(wanted)]
+        self._recursive = _recursive(core)
+        pinned = any(timed for _, timed in core.predicates.values())
+        self._several = checked.several_models
+        self._comparable = pinned or checked.shown != checked.derived
+        self._output = {number: p for p, (number, _) in core.predicates.items()}
+        self._t = 0
+        self._start()
+
+    def begin(self, t: int, whole: View) -> None:
+        """Time moves on to t."""
+        self._t = t
+        self._feeds.begin(t, whole)
+
+    def add(self, arrival: Arrival) -> None:
+        """The stream has one more element."""
+        self._feeds.add(arrival)
+
+    def evaluate(self, deadline: float | None) -> Solvable:
+        """The answer streams at the current tick."""
+        self._feeds.refresh()
+        if self._grounder.wasteful:
+            self._start()
+        self._grounder.tick()
+        if self._several and self._comparable:
+            control, known = self._program.snapshot()
+            return Solvable(control, self._literals(known), deadline=deadline)
+        self._program.flush()
+        return LiveSolvable(
+            self._program.control,
+            self._literals(self._program.literals()),
+            deadline=deadline,
+            keep_close=self._keep_close if self._several else None,
+        )
+
+    def _start(self) -> None:
+        self._program = LiveProgram(self._is_recursive, self._text)
+        self._grounder = Grounder(self._core, self._feeds, self._program)
+
+    def _literals(self, known: dict[int, int]) -> dict[Element, int]:
+        found: dict[Element, int] = {}
+        for signature, relation, pinned in self._wanted:
+            for row, number in self._grounder.rows(relation):
+                element = element_of(signature, row, pinned, self._t)
+                if number in known and self._elements.holds(*element) is None:
+                    found[element] = known[number]
+        return found
+
+    def _is_recursive(self, number: int) -> bool:
+        return self._grounder.atom(number)[0] in self._recursive
+
+    def _text(self, number: int) -> str | None:
+        if not self._several or self._comparable:
+            return None
+        relation, row = self._grounder.atom(number)
+        signature = self._output.get(relation)
+        return None if signature is None else atom_text(Atom(signature.predicate, row))
+
+    def _keep_close(self, previous: frozenset[Atom]) -> None:
+        before = {
+            self._grounder.number(self._core.predicates[a.signature][0], cast("Row", a.args))
+            for a in previous
+        }
+        self._program.keep_close(lambda number: number in before)
+
+
+def _recursive(core: Core) -> frozenset[int]:
+    """The relations that can depend on themselves through positive literals."""
+    successors: dict[int, dict[int, None]] = {number: {} for number in range(len(core.arities))}
+    for rule in core.rules:
+        if isinstance(rule, EveryRule):
+            successors[rule.head][rule.moments] = None
+        else:
+            for head in rule.heads:
+                successors[head.relation].update((atom.relation, None) for atom in rule.positive)
+    home = components(successors)
+    size = Counter(home.values())
+    return frozenset(n for n, needed in successors.items() if size[home[n]] > 1 or n in needed)
