@@ -50,7 +50,9 @@ def test_ground_atoms_are_read(text, atom):
 
 
 VARIABLE_HINT = "\n  hint: quote a text that does not begin with a lowercase letter: "
-PREDICATE_HINT = "\n  hint: a predicate is a lowercase letter, then letters, digits and `_`"
+PREDICATE_HINT = (
+    "\n  hint: a predicate is a lowercase letter, then letters, digits and `_`, or quoted"
+)
 
 
 @pytest.mark.parametrize(
@@ -151,3 +153,9 @@ def test_remembered_texts_are_bounded():
     assert len(atoms) <= 1 << 16
     atoms["p(" + "a" * 300 + ")"]
     assert all(len(text) < 200 for text in atoms)
+
+
+def test_a_quoted_predicate_is_read_and_written_back() -> None:
+    atom = parse_ground_atom('"http://example.org/p"(a, "b c")')
+    assert str(atom) == '"http://example.org/p"(a,"b c")'
+    assert parse_ground_atom(str(atom)) == atom

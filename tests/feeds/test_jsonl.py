@@ -96,10 +96,10 @@ BAD_LINES = [
     ('{"t": 40, "predicate": "p", "args": "a"}', 30, "L309: `args` is a text, not a list"),
     ('{"t": 40, "predicate": 7}', 12, "L312: the predicate is not a text"),
     (
-        '{"t": 40, "predicate": "P"}',
+        '{"t": 40, "predicate": ""}',
         12,
-        "L312: `P` is not a predicate"
-        "\n  hint: a predicate is a lowercase letter, then letters, digits and `_`",
+        "L312: the predicate is empty"
+        "\n  hint: a predicate is a lowercase letter, then letters, digits and `_`, or quoted",
     ),
     (
         '{"t": 40, "predicate": "p", "args": [1, null]}',

@@ -15,7 +15,8 @@ from larspark.meaning.checked import Checked
 from larspark.meaning.oracle import models
 
 LAST = 9
-EXAMPLES = settings(max_examples=120, deadline=None)
+EXAMPLES = settings(max_examples=80, deadline=None)
+FEW_EXAMPLES = settings(max_examples=25, deadline=None)
 
 
 def bracketed(text: str) -> list[str]:
@@ -187,7 +188,7 @@ def test_what_is_older_than_the_lookback_does_not_matter(
     assert_older_data_does_not_matter(checked, *moment, hindsight)
 
 
-@EXAMPLES
+@FEW_EXAMPLES
 @given(chains(), st.integers(0, LAST))
 def test_nor_does_it_through_chains_of_rules(checked: Checked, noise: int) -> None:
     p, other = Atom("p", ("x",)), Element(noise, Atom("q", ("x",)))

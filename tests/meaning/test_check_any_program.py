@@ -66,7 +66,7 @@ programs = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(programs | strategies.programs(), signatures)
 def test_every_program_is_checked(program: tree.Program, background: frozenset[Signature]) -> None:
     found = check(program, background)
@@ -86,7 +86,7 @@ def test_every_program_is_checked(program: tree.Program, background: frozenset[S
     assert report_text(found, "oracle", "the definitions")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(formulas | strategies.formulas())
 def test_every_query_is_checked(formula: tree.Formula) -> None:
     assert {problem.code for problem in formula_problems(formula)} <= CODES.keys()

@@ -16,7 +16,7 @@ _FRACTION = re.compile(r"-?[0-9]{1,99}\.[0-9]{1,99}")
 STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
-_HEAD = re.compile(rf"{_SPACE.pattern}({NAME.pattern}+){_SPACE.pattern}(\(?+)")
+_HEAD = re.compile(rf"{_SPACE.pattern}({NAME.pattern}+|{STRING.pattern}){_SPACE.pattern}(\(?+)")
 _ARGUMENT = re.compile(
     rf"{_SPACE.pattern}(?P<constant>(?P<name>{NAME.pattern}+)|(?P<number>{NUMBER.pattern})"
     rf"|(?P<string>{STRING.pattern})){_SPACE.pattern}(?P<separator>[,)])"
@@ -175,8 +175,9 @@ def predicate(value: object) -> str:
     """A predicate given by itself, not inside the text of an atom."""
     if not isinstance(value, str):
         raise Refused("L312", "the predicate is not a text")
-    if not NAME.fullmatch(value):
-        raise Refused("L312", f"`{shortened(value)}` is not a predicate", _PREDICATE_HINT)
+    if not value:
+        raise Refused("L312", "the predicate is empty", _PREDICATE_HINT)
+    _whole_characters(value)
     return value
 
 
@@ -185,7 +186,7 @@ def shortened(text: str, limit: int = 40) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-_PREDICATE_HINT = "a predicate is a lowercase letter, then letters, digits and `_`"
+_PREDICATE_HINT = "a predicate is a lowercase letter, then letters, digits and `_`, or quoted"
 
 
 def _careful(text: str) -> Atom:
@@ -208,7 +209,8 @@ def _careful(text: str) -> Atom:
     if position < len(text):
         hint = "an atom ends without a full stop here" if text[position] == "." else ""
         raise Refused("L312", f"{_found(text, position)} after the atom", hint, position)
-    return Atom(head[1], tuple(args))
+    quoted = head[1].startswith('"')
+    return Atom(predicate(string(head[1])) if quoted else head[1], tuple(args))
 
 
 def _value(argument: re.Match[str]) -> Constant:

@@ -110,7 +110,7 @@ Ground: TypeAlias = (
 )
 
 # Deeper formulas are refused: every level of nesting costs a few levels of the Python stack.
-DEPTH_LIMIT = 150
+DEPTH_LIMIT = 120
 
 
 def ground(formula: Formula, substitution: Substitution) -> Ground:

@@ -30,7 +30,7 @@ from larspark.meaning.grounding import (
 )
 from larspark.meaning.streams import Stream
 
-HORIZON_LIMIT = 1_000_000
+LENGTH_LIMIT = 1_000_000
 
 
 class Horizon(NamedTuple):
@@ -45,9 +45,19 @@ NO_HORIZON = Horizon(0, 0)
 
 def time_points(stream: Stream, horizon: Horizon) -> range:
     """The time points of the timeline, of an open one as many as can differ."""
-    if stream.end is None:
-        return range(stream.start, max(stream.start, horizon.latest) + horizon.reach + 1)
-    return range(stream.start, stream.end + 1)
+    end = stream.end
+    if end is None:
+        end = max(stream.start, horizon.latest) + horizon.reach
+    refuse_length(end - stream.start)
+    return range(stream.start, end + 1)
+
+
+def refuse_length(length: int) -> None:
+    """Refuse to look at more time points one by one than can be looked at."""
+    if length > LENGTH_LIMIT:
+        message = f"{length} time points would have to be looked at one by one"
+        hint = "use windows, or a shorter timeline (`from`, `until`)"
+        raise LarsparkError(Problem("L261", message, hint=hint))
 
 
 def find_horizon(stream: Stream, t: int, formula: Ground) -> Horizon:
@@ -55,11 +65,7 @@ def find_horizon(stream: Stream, t: int, formula: Ground) -> Horizon:
     if stream.end is not None:
         return NO_HORIZON
     latest = max(t, stream.start, stream.universe.last_time or t, *_pins(formula))
-    distance = reach(formula, _period(formula), None)
-    if distance > HORIZON_LIMIT:
-        message = f"the open timeline would have to be searched for {distance} time points"
-        raise LarsparkError(Problem("L261", message, hint="say where time ends with `until`"))
-    return Horizon(latest, distance)
+    return Horizon(latest, reach(formula, _period(formula), None))
 
 
 def reach(formula: Ground, period: int, length: int | None) -> int:

@@ -90,7 +90,7 @@ class Labelling:
                 sides = ((-1, left), (1, right))
                 return circuit.disjunction(sign * self._label(f, stream, t) for sign, f in sides)
             case GroundSome(body):
-                points = time_points(stream, self._structure.horizon)
+                points = self._moments(body, stream)
                 return circuit.disjunction(self._label(body, stream, point) for point in points)
             case GroundAlways(body):
                 # In an empty timeline nothing holds always: a free choice of the meaning.
@@ -107,6 +107,14 @@ class Labelling:
                 return self._label(body, self._structure.stream, t)
             case _:
                 assert_never(formula)
+
+    def _moments(self, body: Ground, stream: Stream) -> Iterable[int]:
+        """The time points at which the body can hold: an atom only where one like it is."""
+        if isinstance(body, GroundAtom) and body.atom.signature not in self._background:
+            moments = stream.universe.by_signature.get(body.atom.signature, ())
+            if stream.end is None or stream.end - stream.start > len(moments):
+                return [point for point in moments if stream.has_time(point)]
+        return time_points(stream, self._structure.horizon)
 
     def _atom(self, atom: Atom, stream: Stream, t: int) -> int:
         if any(isinstance(term, Wildcard) for term in atom.args):

@@ -32,6 +32,7 @@ from larspark.language.tree import (
 )
 from larspark.meaning.frames import linear
 from larspark.meaning.grounding import ground_window
+from larspark.meaning.horizon import refuse_length
 from larspark.meaning.streams import Stream
 from larspark.meaning.values import NoValueError, compare, value
 from larspark.meaning.walk import term_variables, variables, walk
@@ -40,6 +41,8 @@ from larspark.meaning.windows import apply_window
 Binding: TypeAlias = dict[str, Constant]
 
 BINDING_LIMIT = 200_000
+
+_Temporal: TypeAlias = Some | Always | At | Windowed | Reset
 
 
 class Matcher:
@@ -51,6 +54,10 @@ class Matcher:
         self._background: dict[Signature, list[Atom]] = {}
         for atom in background:
             self._background.setdefault(atom.signature, []).append(atom)
+        # What was found for a formula, a stream, a time point and what was known before. Formulas
+        # are named by identity, so `_variables` keeps every one of them alive.
+        self._found: dict[tuple[int, Stream, int, tuple[Constant | None, ...]], list[Binding]] = {}
+        self._variables: dict[int, tuple[Formula, list[str]]] = {}
 
     def bindings(self, parts: Sequence[Formula], t: int) -> list[Binding]:
         """The substitutions under which all parts can hold at t, each once."""
@@ -70,6 +77,30 @@ class Matcher:
                 return self._conjunction(parts, stream, t, known)
             case Or(parts):
                 return [found for part in parts for found in self._match(part, stream, t, known)]
+            case Some() | Always() | At() | Windowed() | Reset():
+                return self._match_once(formula, stream, t, known)
+            case _:
+                assert_never(formula)
+
+    def _match_once(
+        self, formula: _Temporal, stream: Stream, t: int, known: Binding
+    ) -> list[Binding]:
+        """Match, unless the same was asked before: nested operators ask the same over and over."""
+        if id(formula) not in self._variables:
+            unique = dict.fromkeys(variable.name for variable in variables(formula))
+            self._variables[id(formula)] = formula, list(unique)
+        names = self._variables[id(formula)][1]
+        key = (id(formula), stream, t, tuple(known.get(name) for name in names))
+        found = self._found.get(key)
+        if found is None:
+            relevant = {name: known[name] for name in names if name in known}
+            found = self._found[key] = _distinct(self._temporal(formula, stream, t, relevant))
+        return [{**known, **binding} for binding in found]
+
+    def _temporal(
+        self, formula: _Temporal, stream: Stream, t: int, known: Binding
+    ) -> list[Binding]:
+        match formula:
             case Some(body) | Always(body):
                 return self._at_some(body, stream, known)
             case At(time, body):
@@ -162,6 +193,7 @@ class Matcher:
                 return min((self._moments(part, stream) for part in parts), key=len)
             case _:
                 last = self._last_moment(body, stream) if stream.end is None else stream.end
+                refuse_length(last - stream.start)
                 return range(stream.start, last + 1)
 
     def _last_moment(self, body: Formula, stream: Stream) -> int:

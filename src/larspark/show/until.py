@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Element, Signature
-from larspark.base.terms import Variable
+from larspark.base.problems import LarsparkError
 from larspark.language.tree import (
     At,
     AtomFormula,
-    Comparison,
     Formula,
     NamedWindow,
     Reset,
@@ -31,7 +30,7 @@ from larspark.meaning.signatures import head_predicates
 from larspark.meaning.walk import formulas, is_ground, occurrences, walk
 from larspark.show.instances import is_definite
 from larspark.show.knowledge import Knowledge, lay_over
-from larspark.show.proof import Proof, Step, Until
+from larspark.show.proof import Proof, Until
 from larspark.show.proving import prove
 
 # So many later time points are looked at: for one proof, and by the whole program. Where the search
@@ -58,6 +57,14 @@ def find_until(known: Knowledge, proof: Proof) -> Until | None:
     """
     if known.checked.several_models:
         return None
+    try:
+        return _find_until(known, proof)
+    except LarsparkError:
+        # Too large for the definitions at a later time point; the proof stands all the same.
+        return None
+
+
+def _find_until(known: Knowledge, proof: Proof) -> Until:
     goal = _Goal(proof.element.atom, None if proof.element.t == proof.at else proof.element.t)
     whole = _Future(known, proof.at)
     alone = _alone(known, proof)
@@ -118,10 +125,10 @@ class _Future:
 
 
 def _alone(known: Knowledge, proof: Proof) -> Knowledge | None:
-    """The steps of a proof as a program, with what it looks at; None when others matter too.
+    """The rules and facts of a proof, and what it negates; None when others matter too.
 
-    What follows from it follows from the whole program: it has more rules and more facts, and they
-    could only matter to tuple windows and to the negation of what they derive.
+    What follows from them follows from the whole program: other rules and facts can only matter
+    to tuple windows and to the negation of what they derive.
     """
     if known.checked.program.remembered or proof.circular or not proof.steps:
         return None
@@ -142,13 +149,8 @@ def _alone(known: Knowledge, proof: Proof) -> Knowledge | None:
         return None
     facts = set(proof.facts)
     elements = tuple(e for e in known.elements if e in facts or e.atom.signature in negated)
-    rules = tuple(map(_instance_rule, proof.steps))
+    rules = tuple(dict.fromkeys(step.rule for step in proof.steps))
     return replace(known, checked=replace(known.checked, rules=rules), elements=elements)
-
-
-def _instance_rule(step: Step) -> Rule:
-    values = (Comparison("=", Variable(name), value) for name, value in step.substitution)
-    return replace(step.rule, body=(*values, *step.rule.body))
 
 
 def _can_jump(checked: Checked) -> bool:

@@ -127,5 +127,6 @@ def one_shot(task: Task) -> SolverEvaluator:
     if core is None:
         grounding: Grounding = FormulaGrounding(task.checked, task.background, task.elements)
     else:
-        grounding = StaticGrounding(core, task.background, task.elements, task.wanted)
+        remembered = task.checked.program.remembered
+        grounding = StaticGrounding(core, task.background, task.elements, task.wanted, remembered)
     return SolverEvaluator(task, grounding)

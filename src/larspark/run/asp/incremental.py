@@ -1,13 +1,12 @@
 """The incremental mode: grounding and solver are kept alive from tick to tick."""
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import cast
 
 from larspark.base.atoms import Atom, Element, Signature, atom_text
 from larspark.meaning.checked import Checked
-from larspark.run.asp.components import components
-from larspark.run.asp.core import Core, EveryRule, element_of
+from larspark.run.asp.core import Core, element_of
+from larspark.run.asp.dependencies import recursive, undetermined
 from larspark.run.asp.elements import Arrival, Elements
 from larspark.run.asp.feeds import Feeds, Row
 from larspark.run.asp.grounder import Grounder
@@ -35,11 +34,15 @@ class IncrementalGrounding:
         self._elements = elements
         self._feeds = Feeds(core, background, elements)
         self._wanted = [(p, *core.predicates[p]) for p in sorted(wanted)]
-        self._recursive = _recursive(core)
-        pinned = any(timed for _, timed in core.predicates.values())
+        self._recursive = recursive(core)
         self._several = checked.several_models
-        self._comparable = pinned or checked.shown != checked.derived
-        self._output = {number: p for p, (number, _) in core.predicates.items()}
+        # Only the rows of these relations can be closer to the output before, or less close.
+        open_relations = undetermined(core)
+        chosen = {p: d for p, d in core.predicates.items() if d[0] in open_relations}
+        self._output = {number: p for p, (number, _) in chosen.items()}
+        self._comparable = any(
+            pinned or p not in checked.shown for p, (_, pinned) in chosen.items()
+        )
         self._t = 0
         self._start()
 
@@ -98,17 +101,3 @@ class IncrementalGrounding:
             for a in previous
         }
         self._program.keep_close(lambda number: number in before)
-
-
-def _recursive(core: Core) -> frozenset[int]:
-    """The relations that can depend on themselves through positive literals."""
-    successors: dict[int, dict[int, None]] = {number: {} for number in range(len(core.arities))}
-    for rule in core.rules:
-        if isinstance(rule, EveryRule):
-            successors[rule.head][rule.moments] = None
-        else:
-            for head in rule.heads:
-                successors[head.relation].update((atom.relation, None) for atom in rule.positive)
-    home = components(successors)
-    size = Counter(home.values())
-    return frozenset(n for n, needed in successors.items() if size[home[n]] > 1 or n in needed)

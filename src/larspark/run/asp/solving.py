@@ -42,17 +42,19 @@ def _swallow(code: object, message: str) -> None:
 class Solvable:
     """A ground program inside the solver.
 
-    Of the derived elements that matter `facts` are certain, `literals` are up to the solver.
+    Of the derived elements that matter `literals` are up to the solver; the others are the same in
+    all its solutions, from which `settled` reads them.
     `accept` decides whether a candidate is an answer stream, where that takes a check of its own;
     then `literals` holds every derivable element.
     """
 
     control: Control
     literals: dict[Element, int]
-    facts: ModelElements = frozenset()
+    settled: Callable[[Solution], Iterable[Element]] | None = None
     accept: Callable[[ModelElements], bool] | None = None
     deadline: float | None = None
     _rejected: int = field(default=0, init=False)
+    _settled: ModelElements | None = field(default=None, init=False)
 
     def models(self) -> Generator[ModelElements]:
         """All answer streams, as the solver finds them."""
@@ -136,8 +138,10 @@ class Solvable:
         self._configure("opt_mode", opt_mode)
         self._configure("enum_mode", enum_mode)
         for solution in self._solutions():
+            if self._settled is None:
+                self._settled = frozenset(self.settled(solution) if self.settled else ())
             chosen = [e for e, literal in self.literals.items() if solution.is_true(literal)]
-            yield self.facts.union(chosen)
+            yield self._settled.union(chosen)
 
     def _configure(self, option: str, setting: str) -> None:
         setattr(self.control.configuration.solve, option, setting)

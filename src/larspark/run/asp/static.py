@@ -1,14 +1,16 @@
 """One solve per evaluation, of the static encoding."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 
 from clingo import Control, Number, Supremum, Symbol, Tuple_
+from clingo import Model as Solution
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.asp.core import Core, element_of
+from larspark.run.asp.dependencies import undetermined
 from larspark.run.asp.elements import Arrival, Elements
 from larspark.run.asp.feeds import Feeds, Row
 from larspark.run.asp.plain import Windows
@@ -27,7 +29,8 @@ _CACHED_ROWS = 100_000
 class StaticGrounding:
     """Grounds and solves the encoding anew at every evaluation; windows are kept up to date.
 
-    `wanted` are the predicates whose derived elements matter.
+    `wanted` are the predicates whose derived elements matter; those of `remembered` may be in the
+    stream already.
     """
 
     def __init__(
@@ -36,14 +39,20 @@ class StaticGrounding:
         background: Iterable[Atom],
         elements: Elements,
         wanted: Iterable[Signature],
+        remembered: frozenset[Signature],
     ) -> None:
         self._core = core
         self._elements = elements
         self._feeds = Feeds(core, background, elements)
-        self._wanted = sorted(wanted)
+        self._wanted = {core.predicates[p][0]: (p, core.predicates[p][1]) for p in sorted(wanted)}
+        self._remembered = remembered
+        choices = undetermined(core)
+        self._open = [relation for relation in self._wanted if relation in choices]
+        self._shown = [relation for relation in self._wanted if relation not in choices]
         self._symbols = Symbols()
-        self._text = Text(core, self._symbols, ordered=True)
+        self._text = Text(core, self._symbols, self._shown, ordered=True)
         self._rows: dict[Row, Symbol] = {}
+        self._known: dict[Symbol, Row] = {}
         self._t = 0
         self._whole = View(0, -1)
         self._calculated = 0
@@ -62,18 +71,36 @@ class StaticGrounding:
         """The answer streams at the current tick."""
         self._feeds.refresh()
         self._deadline = deadline
-        if len(self._rows) > _CACHED_ROWS:
-            self._rows.clear()
+        for cache in (self._rows, self._known):
+            if len(cache) > _CACHED_ROWS:
+                cache.clear()
         control = self._ground()
         if not self._symbols.ordered and self._text.ordered:
             # A constant came up that the solver does not order as we do.
-            self._text = Text(self._core, self._symbols, ordered=False)
+            self._text = Text(self._core, self._symbols, self._shown, ordered=False)
             control = self._ground()
         literals: dict[Element, int] = {}
-        facts: set[Element] = set()
-        for signature in self._wanted:
-            self._read(control, signature, literals, facts)
-        return Solvable(control, literals, frozenset(facts), deadline=deadline)
+        for relation in self._open:
+            arity = self._core.arities[relation]
+            for atom in control.symbolic_atoms.by_signature(f"r{relation}", arity):
+                # Atoms without a literal are mentioned, but nothing can derive them.
+                if literal := atom.literal:
+                    literals.update((e, literal) for e in self._elements_of(relation, atom.symbol))
+        return Solvable(control, literals, self._settled, deadline=deadline)
+
+    def _settled(self, solution: Solution) -> Iterator[Element]:
+        for symbol in solution.symbols(shown=True):
+            yield from self._elements_of(int(symbol.name[1:]), symbol)
+
+    def _elements_of(self, relation: int, symbol: Symbol) -> Iterator[Element]:
+        """The element of a row, unless the stream holds it already."""
+        row = self._known.get(symbol)
+        if row is None:
+            row = self._known[symbol] = tuple(constant(argument) for argument in symbol.arguments)
+        signature, pinned = self._wanted[relation]
+        element = element_of(signature, row, pinned, self._t)
+        if signature not in self._remembered or self._elements.holds(*element) is None:
+            yield element
 
     def _ground(self) -> Control:
         control = new_control()
@@ -144,22 +171,3 @@ class StaticGrounding:
             return [Tuple_([self._symbols.symbol(view.start), high])]
 
         return bounds
-
-    def _read(
-        self,
-        control: Control,
-        signature: Signature,
-        literals: dict[Element, int],
-        facts: set[Element],
-    ) -> None:
-        number, pinned = self._core.predicates[signature]
-        for atom in control.symbolic_atoms.by_signature(f"r{number}", self._core.arities[number]):
-            values = [constant(argument) for argument in atom.symbol.arguments]
-            element = element_of(signature, values, pinned, self._t)
-            if self._elements.holds(*element) is not None:
-                continue
-            if atom.is_fact:
-                facts.add(element)
-            elif atom.literal:
-                # Atoms without a literal are mentioned, but nothing can derive them.
-                literals[element] = atom.literal

@@ -5,7 +5,7 @@ variables have numbers for names. The rows of given relations come in through fu
 grounder calls, and so does whatever calculates.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, assert_never
 
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
@@ -30,11 +30,13 @@ Calculation: TypeAlias = Callable[[Sequence[Constant]], Constant | None]
 class Text:
     """A core program as text.
 
-    With `ordered` the solver compares constants itself; otherwise every comparison but equality is
+    The rows of the relations in `shown` are part of the solver's models. With `ordered` the solver compares constants itself; otherwise every comparison but equality is
     a function too.
     """
 
-    def __init__(self, core: Core, symbols: Symbols, *, ordered: bool) -> None:
+    def __init__(
+        self, core: Core, symbols: Symbols, shown: Iterable[int], *, ordered: bool
+    ) -> None:
         self._core = core
         self._symbols = symbols
         self.ordered = ordered
@@ -43,6 +45,7 @@ class Text:
         self.windows: dict[str, Windows] = {}
         lines = [self._given(number) for number in core.given]
         lines += [self._rule(rule) for rule in core.rules]
+        lines += ["#show.", *(f"#show r{number}/{core.arities[number]}." for number in shown)]
         self.program = "\n".join(lines)
 
     def _given(self, number: int) -> str:

@@ -14,17 +14,17 @@ import numpy as np
 try:
     import numba
 except ImportError:
-    numba = None
+    COMPILED = False
+else:
+    COMPILED = True
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-COMPILED = numba is not None
-
 
 def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a function that Python code calls."""
-    if numba is not None:
+    if COMPILED:
         compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True)(function)
         return compiled
 
@@ -39,7 +39,7 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
 def helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a function that only kernels call."""
-    if numba is not None:
+    if COMPILED:
         compiled: Callable[Parameters, Result] = numba.njit(inline="always")(function)
         return compiled
     return function
