@@ -1,18 +1,23 @@
 """The table of problem codes in the documents is complete and true."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import larspark
-from larspark.feeds.codes import CODES as FEEDS
-from larspark.language.codes import CODES as LANGUAGE
-from larspark.meaning.codes import CODES as MEANING
-from larspark.meaning.oracle_codes import CODES as ORACLE
-from larspark.run.codes import CODES as RUN
 
-ROOMS = (LANGUAGE, MEANING, ORACLE, FEEDS, RUN)
 SOURCE = Path(larspark.__file__).parent
 TABLE = Path(__file__).parent.parent / "docs" / "errors.md"
+
+
+def code_modules() -> list[str]:
+    paths = sorted(SOURCE.rglob("*codes.py"))
+    return [
+        ".".join(("larspark", *path.relative_to(SOURCE).with_suffix("").parts)) for path in paths
+    ]
+
+
+ROOMS: list[dict[str, str]] = [import_module(name).CODES for name in code_modules()]
 
 
 def all_codes() -> dict[str, str]:

@@ -116,8 +116,8 @@ def test_predicates_are_evaluated_after_what_they_need() -> None:
     ]
 
 
-def test_a_chain_of_a_hundred_thousand_is_no_trouble() -> None:
-    nodes = [Signature(f"p{number}", 0) for number in range(100_000)]
+def test_a_chain_of_twenty_thousand_is_no_trouble() -> None:
+    nodes = [Signature(f"p{number}", 0) for number in range(20_000)]
     chain = {node: [following] for node, following in pairwise(nodes)}
     chain[nodes[-1]] = []
     assert [*strongly_connected(chain)] == [frozenset((node,)) for node in reversed(nodes)]

@@ -9,11 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from larspark.base.atoms import Signature
-from larspark.base.facts import ColumnBatch, Segment
+from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch, Segment
 
 Ints = NDArray[np.int64]
 
 _SEED = 2017
+# So many facts of a time point are given as rows, as someone would who has no table at hand.
+_FEW = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class Facts:
         """All facts in one batch."""
         return ColumnBatch(self.segments, self.last)
 
-    def by_time_point(self) -> list[ColumnBatch]:
-        """One batch for every time point, also when it is empty.
+    def by_time_point(self) -> list[AnyBatch]:
+        """One batch for every time point, also when it is empty; a few facts come as rows.
 
         >>> [len(batch) for batch in unique_pairs(rate=2, last=3).by_time_point()]
         [2, 2, 2]
@@ -45,7 +47,11 @@ class Facts:
                 if start < end:
                     part = table.slice(start, end - start).combine_chunks()
                     pieces[number].append(Segment(signature, part))
-        return [ColumnBatch(piece, t) for t, piece in enumerate(pieces, self.first)]
+        batches = (ColumnBatch(piece, t) for t, piece in enumerate(pieces, self.first))
+        return [
+            RowBatch(list(batch.rows()), batch.last_t) if len(batch) <= _FEW else batch
+            for batch in batches
+        ]
 
 
 def stream(

@@ -6,11 +6,12 @@ from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.language.tree import At, Formula
+from larspark.meaning.conditions import TRUE
 from larspark.meaning.entailment import Structure
 from larspark.meaning.frames import linear
-from larspark.meaning.grounding import check_depth, ground
-from larspark.meaning.horizon import NO_HORIZON, find_horizon, time_points
-from larspark.meaning.labelling import satisfies
+from larspark.meaning.grounding import Ground, check_depth, ground
+from larspark.meaning.horizon import NO_HORIZON, time_points
+from larspark.meaning.labelling import Labelling
 from larspark.meaning.matching import Binding, Matcher
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.values import NoValueError, order_key
@@ -42,17 +43,11 @@ def query(
     stream = _stream(elements, start, end, at)
     if stream is None:
         return []
-    background = frozenset(background)
     names = list(dict.fromkeys(variable.name for variable in variables(formula)))
-    matcher = Matcher(stream, background)
-    moments = time_points(stream, NO_HORIZON) if at is None else (at,)
     answers: list[dict[str, Constant]] = []
-    for t in moments:
+    for t, binding in _answers(formula, stream, frozenset(background), at):
         moment: dict[str, Constant] = {"t": t} if at is None else {}
-        answers += [
-            {**moment, **{name: binding[name] for name in names}}
-            for binding in _answers(matcher, background, formula, t)
-        ]
+        answers.append({**moment, **{name: binding[name] for name in names}})
     return sorted(answers, key=lambda answer: [order_key(value) for value in answer.values()])
 
 
@@ -84,37 +79,44 @@ def pins_in_timeline(formulas: Iterable[Formula], binding: Binding, stream: Stre
 
 
 def _answers(
-    matcher: Matcher, background: frozenset[Atom], formula: Formula, t: int
-) -> Iterator[Binding]:
-    names = {variable.name for variable in variables(formula)}
-    for binding in matcher.bindings((formula,), t):
-        refuse_unbound(names, binding, formula)
-        if not pins_in_timeline((formula,), binding, matcher.stream):
-            continue
-        try:
-            candidate = ground(formula, binding)
-        except NoValueError:
-            continue
-        horizon = find_horizon(matcher.stream, t, candidate)
-        if satisfies(Structure(matcher.stream, background, horizon), t, candidate):
-            yield binding
+    formula: Formula, stream: Stream, background: frozenset[Atom], at: int | None
+) -> Iterator[tuple[int, Binding]]:
+    """The time points and substitutions at which the formula holds."""
+    names = [variable.name for variable in variables(formula)]
+    matcher = Matcher(stream, background)
+    labelling = Labelling(Structure(stream, background))
+    # The same formula at another time point shares its labels.
+    candidates: dict[frozenset[tuple[str, Constant]], Ground | None] = {}
+    for t in time_points(stream, NO_HORIZON) if at is None else (at,):
+        for binding in matcher.bindings((formula,), t):
+            key = frozenset(binding.items())
+            if key not in candidates:
+                refuse_unbound(names, binding, formula)
+                candidates[key] = _ground_instance(formula, binding, stream)
+            candidate = candidates[key]
+            if candidate is not None and labelling.label(candidate, t) == TRUE:
+                yield t, binding
+
+
+def _ground_instance(formula: Formula, binding: Binding, stream: Stream) -> Ground | None:
+    if not pins_in_timeline((formula,), binding, stream):
+        return None
+    try:
+        return ground(formula, binding)
+    except NoValueError:
+        return None
 
 
 def _stream(
     elements: list[tuple[int, Atom]], start: int | None, end: int | None, at: int | None
 ) -> Stream | None:
     """The stream a query is about; None when it has no time point to ask at."""
-    marks = [t for t, _ in elements]
-    if at is not None:
-        marks.append(at)
-    first = min(marks, default=None) if start is None else start
-    last = max([*marks, *([] if end is None else [end])], default=None)
-    if first is None:
-        first = end
-    if end is not None and last is not None:
-        last = end if at is None else max(end, at)
-    if first is None or last is None:
+    times = [t for t, _ in elements]
+    begins = [t for t in (start, min(times, default=None), at, end) if t is not None]
+    ends = [t for t in (max(times, default=None) if end is None else end, at) if t is not None]
+    if not begins or not ends:
         return None
+    first, last = begins[0], max(ends)
     if at is not None and at < first:
         message = f"the time point {at} lies before the timeline, which begins with {first}"
         raise LarsparkError(Problem("L251", message))

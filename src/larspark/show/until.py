@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError
+from larspark.base.terms import Variable
 from larspark.language.tree import (
     At,
     AtomFormula,
+    Comparison,
     Formula,
     NamedWindow,
     Reset,
@@ -30,13 +32,17 @@ from larspark.meaning.signatures import head_predicates
 from larspark.meaning.walk import formulas, is_ground, occurrences, walk
 from larspark.show.instances import is_definite
 from larspark.show.knowledge import Knowledge, lay_over
-from larspark.show.proof import Proof, Until
+from larspark.show.proof import Proof, Step, Until
 from larspark.show.proving import prove
 
 # So many later time points are looked at: for one proof, and by the whole program. Where the search
 # ends before the atom does, it says so.
 PROOF_LIMIT = 200
 PROGRAM_LIMIT = 50
+
+
+# The rules of a longer proof are followed as they are written, not instance by instance.
+INSTANCE_LIMIT = 100
 
 
 class _Goal(NamedTuple):
@@ -149,8 +155,15 @@ def _alone(known: Knowledge, proof: Proof) -> Knowledge | None:
         return None
     facts = set(proof.facts)
     elements = tuple(e for e in known.elements if e in facts or e.atom.signature in negated)
-    rules = tuple(dict.fromkeys(step.rule for step in proof.steps))
+    rules = tuple(map(_instance, proof.steps))
+    if len(rules) > INSTANCE_LIMIT:
+        rules = tuple(dict.fromkeys(step.rule for step in proof.steps))
     return replace(known, checked=replace(known.checked, rules=rules), elements=elements)
+
+
+def _instance(step: Step) -> Rule:
+    values = (Comparison("=", Variable(name), value) for name, value in step.substitution)
+    return replace(step.rule, body=(*values, *step.rule.body))
 
 
 def _can_jump(checked: Checked) -> bool:

@@ -1,7 +1,7 @@
 """One solve per evaluation, of the static encoding."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 
 from clingo import Control, Number, Supremum, Symbol, Tuple_
@@ -24,6 +24,8 @@ CALCULATION_LIMIT = 2_000_000
 
 _TRUE = Number(1)
 _CACHED_ROWS = 100_000
+# No time point: stands for the evaluation time.
+_NOW = -(2**64)
 
 
 class StaticGrounding:
@@ -38,21 +40,26 @@ class StaticGrounding:
         core: Core,
         background: Iterable[Atom],
         elements: Elements,
-        wanted: Iterable[Signature],
+        wanted: frozenset[Signature],
         remembered: frozenset[Signature],
     ) -> None:
         self._core = core
         self._elements = elements
         self._feeds = Feeds(core, background, elements)
-        self._wanted = {core.predicates[p][0]: (p, core.predicates[p][1]) for p in sorted(wanted)}
-        self._remembered = remembered
+        self._wanted = {
+            f"r{number}": (p, pinned)
+            for p, (number, pinned) in core.predicates.items()
+            if p in wanted
+        }
+        self._remembered = bool(remembered)
+        numbers = [core.predicates[p][0] for p, _ in self._wanted.values()]
         choices = undetermined(core)
-        self._open = [relation for relation in self._wanted if relation in choices]
-        self._shown = [relation for relation in self._wanted if relation not in choices]
+        self._open = [(f"r{n}", core.arities[n]) for n in numbers if n in choices]
+        self._shown = [n for n in numbers if n not in choices]
         self._symbols = Symbols()
         self._text = Text(core, self._symbols, self._shown, ordered=True)
         self._rows: dict[Row, Symbol] = {}
-        self._known: dict[Symbol, Row] = {}
+        self._known: dict[Symbol, Element] = {}
         self._t = 0
         self._whole = View(0, -1)
         self._calculated = 0
@@ -80,27 +87,32 @@ class StaticGrounding:
             self._text = Text(self._core, self._symbols, self._shown, ordered=False)
             control = self._ground()
         literals: dict[Element, int] = {}
-        for relation in self._open:
-            arity = self._core.arities[relation]
-            for atom in control.symbolic_atoms.by_signature(f"r{relation}", arity):
+        for name, arity in self._open:
+            for atom in control.symbolic_atoms.by_signature(name, arity):
                 # Atoms without a literal are mentioned, but nothing can derive them.
-                if literal := atom.literal:
-                    literals.update((e, literal) for e in self._elements_of(relation, atom.symbol))
+                literal = atom.literal
+                if literal:
+                    element = self._element(atom.symbol)
+                    if self._is_new(element):
+                        literals[element] = literal
         return Solvable(control, literals, self._settled, deadline=deadline)
 
-    def _settled(self, solution: Solution) -> Iterator[Element]:
-        for symbol in solution.symbols(shown=True):
-            yield from self._elements_of(int(symbol.name[1:]), symbol)
+    def _settled(self, solution: Solution) -> Iterable[Element]:
+        elements = map(self._element, solution.symbols(shown=True))
+        return filter(self._is_new, elements) if self._remembered else elements
 
-    def _elements_of(self, relation: int, symbol: Symbol) -> Iterator[Element]:
-        """The element of a row, unless the stream holds it already."""
-        row = self._known.get(symbol)
-        if row is None:
-            row = self._known[symbol] = tuple(constant(argument) for argument in symbol.arguments)
-        signature, pinned = self._wanted[relation]
-        element = element_of(signature, row, pinned, self._t)
-        if signature not in self._remembered or self._elements.holds(*element) is None:
-            yield element
+    def _is_new(self, element: Element) -> bool:
+        """Is the element not in the stream already?"""
+        return not self._remembered or self._elements.holds(*element) is None
+
+    def _element(self, symbol: Symbol) -> Element:
+        """The derived element that a symbol of the solver stands for."""
+        known = self._known.get(symbol)
+        if known is None:
+            row = tuple(constant(argument) for argument in symbol.arguments)
+            signature, pinned = self._wanted[symbol.name]
+            known = self._known[symbol] = element_of(signature, row, pinned, _NOW)
+        return known if known.t != _NOW else Element(self._t, known.atom)
 
     def _ground(self) -> Control:
         control = new_control()

@@ -208,6 +208,8 @@ class SteppingEngine(ABC):
 
     def _remember(self, answer: Derived, t: int) -> None:
         remembered = self._checked.program.remembered
+        if not remembered:
+            return
         for element in sorted(answer, key=lambda element: atom_text(element.atom)):
             if element.t == t and element.atom.signature in remembered:
                 self._take(element, counted=False)
@@ -231,7 +233,10 @@ class SteppingEngine(ABC):
 
     def _output(self, answer: Derived, t: int) -> frozenset[Atom]:
         shown = self._checked.shown
-        return frozenset(e.atom for e in answer if e.t == t and e.atom.signature in shown)
+        # A signature is a tuple; making one for every atom would cost more than all the rest.
+        return frozenset(
+            atom for s, atom in answer if s == t and (atom.predicate, len(atom.args)) in shown
+        )
 
     def _shown_stream(self, answer: Derived) -> dict[int, frozenset[Atom]]:
         found: dict[int, set[Atom]] = {}
