@@ -1,6 +1,6 @@
 """larspark: rules over event streams, with exact meaning."""
 
-from larspark.api import Answer, Program, Reasoner, Report, query, run
+from larspark.api import Answer, Program, Reasoner, Report, explain, hypothesize, query, run
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import Stream
@@ -18,7 +18,9 @@ __all__ = [
     "Report",
     "Stream",
     "__version__",
+    "explain",
     "fact",
+    "hypothesize",
     "query",
     "register_window",
     "run",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from larspark.base.atoms import Atom
-from larspark.base.facts import Row, RowBatch
+from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.base.terms import Constant
 from larspark.feeds import Stream, parse_ground_atom, read_background
@@ -18,9 +18,14 @@ from larspark.meaning.check import check, formula_problems
 from larspark.meaning.checked import Checked
 from larspark.meaning.queries import query as query_elements
 from larspark.run.engines import Choice, choose
+from larspark.run.history import History
+from larspark.run.hypothetical import HypotheticalAnswer
+from larspark.run.hypothetical import hypothesize as hypothetical_answers
 from larspark.run.protocol import Model, Settings
 from larspark.run.replay import intervals, replay, up_to
+from larspark.run.saved import SavedState
 from larspark.run.session import Session
+from larspark.show.explanation import Explanation, explain_atom, parse_goal
 from larspark.show.report import report_json, report_text
 
 
@@ -92,18 +97,36 @@ class Program:
         return Report(checked, choose(checked, settings))
 
 
-def open_session(
-    program: Program, background: Iterable[Atom | str], engine: str, settings: Settings
-) -> Session:
-    """A session of the checked program, or everything that is wrong with it."""
-    atoms = {parse_ground_atom(atom) if isinstance(atom, str) else atom for atom in background}
+class Prepared(NamedTuple):
+    """A program that is ready to run, with all its background data."""
+
+    checked: Checked
+    background: frozenset[Atom]
+
+
+def prepare(
+    program: Program, background: Iterable[Atom | str] = (), settings: Settings | None = None
+) -> Prepared:
+    """The program checked against its background data, or everything that is wrong with it."""
+    atoms = set(_atoms(background))
     for source in program.syntax.backgrounds:
         atoms.update(read_background(source.path, source.signature))
     checked = program.check(atoms, settings=settings).checked
     errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
     if errors:
         raise LarsparkError(errors)
-    return Session(checked, atoms, engine, settings)
+    return Prepared(checked, frozenset(atoms))
+
+
+def open_session(
+    program: Program, background: Iterable[Atom | str], engine: str, settings: Settings
+) -> Session:
+    """A session of a program on an engine."""
+    return Session(*prepare(program, background, settings), engine, settings)
+
+
+def _atoms(given: Iterable[Atom | str]) -> Iterator[Atom]:
+    return (parse_ground_atom(item) if isinstance(item, str) else item for item in given)
 
 
 class Reasoner:
@@ -121,7 +144,10 @@ class Reasoner:
     ) -> None:
         self.program = Program.parse(program) if isinstance(program, str) else program
         settings = Settings(start=start, hindsight=hindsight, until=until)
-        self.session = open_session(self.program, background, engine, settings)
+        self._prepared = prepare(self.program, background, settings)
+        self._settings = settings
+        self.session = Session(*self._prepared, engine, settings)
+        self._history = History(self._prepared.checked.lookback)
         tick = self.program.syntax.tick
         self._tick = None if tick is None else tick.microseconds
         self._last: frozenset[Atom] = frozenset()
@@ -131,13 +157,16 @@ class Reasoner:
 
         Facts are atoms or their text. Elements come in the order of their time points.
         """
-        atoms = [parse_ground_atom(fact) if isinstance(fact, str) else fact for fact in facts]
-        self.session.append(RowBatch([Row(t, atom, 0) for atom in atoms], t))
+        self._append(RowBatch([Row(t, atom, 0) for atom in _atoms(facts)], t))
 
     def append_stream(self, stream: Stream) -> None:
         """Take in a whole stream, such as `Stream.from_table(table, map="t -> temp(s, v)")`."""
         for batch in stream.with_tick(self._tick).batches():
-            self.session.append(batch)
+            self._append(batch)
+
+    def _append(self, batch: AnyBatch) -> None:
+        self.session.append(batch)
+        self._history.append(batch)
 
     def advance(self, t: int) -> Iterator[Answer]:
         """The answers for every time point after the last advance, up to t."""
@@ -149,6 +178,59 @@ class Reasoner:
     def models(self, at: int, limit: int | None = None) -> list[Model]:
         """All answer streams at a time point, or the first ones."""
         return list(self.session.models(at, limit))
+
+    def explain(self, atom: Atom | str, at: int | None = None) -> Explanation:
+        """Why an atom holds at a time point (the last one answered), or what is missing."""
+        at = self.session.answered if at is None else at
+        if at is None:
+            raise LarsparkError(Problem("L409", "nothing was answered yet"))
+        self._history.check(at)
+        goal, when = parse_goal(str(atom))
+        settings = self._settings._replace(start=self.session.start)
+        elements = self._history.elements()
+        return explain_atom(
+            self._prepared.checked,
+            goal,
+            at,
+            elements,
+            self._prepared.background,
+            settings=settings,
+            when=when,
+        )
+
+    def stats(self) -> dict[str, int]:
+        """What the engine holds and has done, where it counts that."""
+        count = getattr(self.session.engine, "stats", None)
+        return dict(count()._asdict()) if count is not None else {}
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to a file, which is replaced only when all of it is written."""
+        target = Path(path)
+        written = target.with_name(f".{target.name}.writing")
+        written.write_bytes(self.session.save())
+        written.replace(target)
+
+    @classmethod
+    def restore(
+        cls, path: str | Path, program: Program | str, background: Iterable[Atom | str] = ()
+    ) -> "Reasoner":
+        """Go on from a saved state; the program must be the one that was saved.
+
+        What arrived before is in the state of the engine; it cannot be explained any more.
+        """
+        saved = SavedState.from_bytes(Path(path).read_bytes())
+        settings = saved.settings
+        reasoner = cls(
+            program,
+            background,
+            engine=saved.engine,
+            start=settings.start,
+            hindsight=settings.hindsight,
+            until=settings.until,
+        )
+        reasoner.session.restore(saved.to_bytes())
+        reasoner._history.forget_up_to(saved.latest)
+        return reasoner
 
 
 def models(
@@ -168,6 +250,58 @@ def parse_tick(text: str) -> tree.Tick:
     if parsed.program is None or parsed.program.tick is None:
         raise LarsparkError(parsed.problems)
     return parsed.program.tick
+
+
+def explain(
+    program: Program | str,
+    atom: Atom | str,
+    stream: Stream,
+    *,
+    at: int,
+    background: Iterable[Atom | str] = (),
+    start: int | None = None,
+    hindsight: bool = False,
+    until: int | None = None,
+) -> Explanation:
+    """Why an atom holds at a time point of a stream, or what is missing for it."""
+    program = Program.parse(program) if isinstance(program, str) else program
+    settings = Settings(start, hindsight, until)
+    checked, atoms = prepare(program, background, settings)
+    goal, when = parse_goal(str(atom))
+    elements = _elements(program, stream, None if hindsight else at)
+    if start is None:
+        settings = settings._replace(start=stream.first_t)
+    return explain_atom(checked, goal, at, elements, atoms, settings=settings, when=when)
+
+
+def hypothesize(
+    program: Program | str,
+    query: str,
+    stream: Stream,
+    *,
+    at: int | None = None,
+    background: Iterable[Atom | str] = (),
+    start: int | None = None,
+    limit: int | None = None,
+) -> Iterator[HypotheticalAnswer]:
+    """What may become true: answers with the evidence for them and what is still missing.
+
+    At the time point `at`, or at each time point of the stream.
+    """
+    program = Program.parse(program) if isinstance(program, str) else program
+    checked, atoms = prepare(program, background)
+    parsed = parse_formula(query, tick=program.syntax.tick)
+    if parsed.formula is None:
+        raise LarsparkError(parsed.problems)
+    elements = _elements(program, stream, at)
+    first = stream.first_t if start is None else start
+    return hypothetical_answers(checked, parsed.formula, elements, atoms, at, first, limit)
+
+
+def _elements(program: Program, stream: Stream, to: int | None) -> list[tuple[int, Atom]]:
+    tick = program.syntax.tick
+    stream = stream.with_tick(None if tick is None else tick.microseconds)
+    return [(row.t, row.atom) for row in stream.elements() if to is None or row.t <= to]
 
 
 def query(
@@ -192,7 +326,7 @@ def query(
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors or parsed.formula is None:
         raise LarsparkError(errors)
-    atoms = {parse_ground_atom(atom) if isinstance(atom, str) else atom for atom in background}
+    atoms = frozenset(_atoms(background))
     elements = [(row.t, row.atom) for row in stream.elements()]
     first = stream.first_t if start is None else start
     last = stream.last_t if until is None else until

@@ -14,9 +14,10 @@ from larspark.base.atoms import Atom, atom_text
 from larspark.base.problems import LarsparkError, Severity
 from larspark.feeds import Stream, read_background
 from larspark.language.tree import Tick
+from larspark.run.hypothetical import answer_line
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
-from larspark.show.lines import change_lines, interval_lines, point_lines
+from larspark.show.lines import change_lines, hypothetical_line, interval_lines, point_lines
 from larspark.show.report import problem_json
 from larspark.show.terminal import complain, errors, say_what_was_skipped, writer
 
@@ -251,6 +252,103 @@ def query(
         if not answers and out.people:
             out.line("no")
     say_what_was_skipped(source)
+
+
+@app.command(
+    epilog="Example: [bold]larspark explain m.lars 'alarm(m1)' --at 8 -s events.jsonl[/bold]",
+    short_help="Why an atom holds, or why not.",
+)
+def explain(
+    program: ProgramFile,
+    atom: Annotated[str, typer.Argument(metavar="ATOM", help="A ground atom, or `@T atom`.")],
+    stream: StreamFile,
+    at: Annotated[int, typer.Option("--at", help="The time point of the evaluation.")],
+    why_not: Annotated[bool, typer.Option("--why-not", help="Expect it not to hold.")] = False,
+    background: BackgroundFiles = None,
+    start: FromOption = None,
+    hindsight: HindsightOption = False,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    mapping: MapOption = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the tree into this file.")] = None,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Show the proof of an atom as a tree, or for each rule the first thing that is missing."""
+    loaded = _load(program, dialect)
+    source = _open(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    found = api.explain(
+        loaded,
+        atom,
+        source,
+        at=at,
+        background=_background(background),
+        start=start,
+        hindsight=hindsight,
+        until=until,
+    )
+    if why_not and found.holds:
+        errors.print(f"{atom} does hold at {at}", markup=False)
+    if svg is not None:
+        svg.write_text(found.to_svg(), encoding="utf-8")
+    with writer(None, json) as out:
+        if out.people:
+            for line in found.lines(people=True):
+                out.line(line)
+        else:
+            out.json(found.to_json())
+
+
+@app.command(
+    epilog="Example: [bold]larspark hypothesize m.lars '@T alarm(M)' -s events.jsonl --at 8[/bold]",
+    short_help="What may become true, and what is still missing.",
+)
+def hypothesize(
+    program: ProgramFile,
+    question: Annotated[str, typer.Argument(metavar="QUERY", help="Such as '@T alarm(M)'.")],
+    stream: StreamFile,
+    at: Annotated[int | None, typer.Option("--at", help="Only at this time point.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many each time.")] = None,
+    background: BackgroundFiles = None,
+    start: FromOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    mapping: MapOption = None,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Write answers that may become true: their evidence, what is missing, and their deadline."""
+    loaded = _load(program, dialect)
+    source = _open(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    answers = api.hypothesize(
+        loaded,
+        question,
+        source,
+        at=at,
+        background=_background(background),
+        start=start,
+        limit=limit,
+    )
+    with writer(None, json) as out:
+        for answer in answers:
+            out.line(hypothetical_line(answer) if out.people else answer_line(answer))
+
+
+@app.command(
+    epilog="Example: [bold]larspark bench laser/join --quick[/bold]",
+    short_help="Measure the engines side by side.",
+)
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller workloads.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Run workloads of the field on the engines and on queries written by hand."""
+    # Imported here, because nobody else needs what it needs.
+    from larspark.bench import bench_command
+
+    bench_command(names or [], quick, json)
 
 
 def _load(path: Path, dialect: Dialect) -> api.Program:

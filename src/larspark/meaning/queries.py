@@ -88,7 +88,7 @@ def _answers(
     # The same formula at another time point shares its labels.
     candidates: dict[frozenset[tuple[str, Constant]], Ground | None] = {}
     for t in time_points(stream, NO_HORIZON) if at is None else (at,):
-        for binding in matcher.bindings((formula,), t):
+        for binding in matcher.bindings((formula,), t) if names else [{}]:
             key = frozenset(binding.items())
             if key not in candidates:
                 refuse_unbound(names, binding, formula)

@@ -9,6 +9,7 @@ CODES: dict[str, str] = {
     "L406": "the engine needs an optional package that is not installed",
     "L407": "a saved state is damaged, of another version, or of another program",
     "L408": "the time point was already passed",
+    "L409": "what is to be explained is not there, or not any more",
     "L410": "the ground program is too large for the engine",
-    "L411": "there are too many models to put into a fixed order",
+    "L411": "too many candidates turned out to be no answer streams",
 }

@@ -11,8 +11,9 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
-from larspark.run.engines import make_engine
+from larspark.run.engines import choose, make_engine
 from larspark.run.protocol import Answers, Engine, Model, Settings
+from larspark.run.saved import SavedState, program_identity
 
 
 class Session:
@@ -37,7 +38,8 @@ class Session:
         # The timeline starts with the first time point that is heard of, unless it was given.
         self.start = settings.start
         self.answered: int | None = None
-        self.engine: Engine = make_engine(engine, checked, background, settings)
+        self.engine_name = choose(checked, settings).name if engine == "auto" else engine
+        self.engine: Engine = make_engine(self.engine_name, checked, background, settings)
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
@@ -67,6 +69,35 @@ class Session:
         """The answer streams at a time point that was not passed yet."""
         self.append(RowBatch((), at))
         return self.engine.models(at, limit)
+
+    def save(self) -> bytes:
+        """The whole state, from which `restore` goes on."""
+        return SavedState(
+            program_identity(self._checked),
+            self.engine_name,
+            self._settings,
+            self.start,
+            self.answered,
+            self._latest,
+            self._next_seq,
+            self.engine.save(),
+        ).to_bytes()
+
+    def restore(self, state: bytes) -> None:
+        """Go on from a saved state of the same program, engine and settings."""
+        saved = SavedState.from_bytes(state)
+        if saved.program != program_identity(self._checked):
+            raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
+        if saved.engine != self.engine_name:
+            message = f"the saved state belongs to the engine `{saved.engine}`"
+            raise LarsparkError(Problem("L407", message))
+        if saved.settings != self._settings:
+            raise LarsparkError(Problem("L407", "the saved state was made with other settings"))
+        self.engine.restore(saved.payload)
+        self.start, self.answered = saved.start, saved.answered
+        self._latest, self._next_seq = saved.latest, saved.next_seq
+        if self._latest is not None:
+            self._own = [element for element in self._own if element.t > self._latest]
 
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""

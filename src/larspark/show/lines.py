@@ -6,6 +6,7 @@ from rich.markup import escape
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.feeds import change_line, interval_line, point_line
+from larspark.run.hypothetical import HypotheticalAnswer
 from larspark.run.protocol import Change, Point
 
 
@@ -38,6 +39,16 @@ def interval_lines(rows: Iterable[tuple[Atom, int, int]], people: bool) -> Itera
             yield f"[cyan]{begin:>6} to {end:<6}[/]  {escape(atom_text(atom))}"
         else:
             yield interval_line(atom, begin, end)
+
+
+def hypothetical_line(answer: HypotheticalAnswer) -> str:
+    """A hypothetical answer for people: who, how much is there, what is missing, until when."""
+    values = "  ".join(f"{name} = [bold]{escape(str(v))}[/]" for name, v in answer.answer.items())
+    evidence = escape(", ".join(map(str, answer.evidence))) or "nothing yet"
+    if answer.certain:
+        return f"[cyan]{answer.t:>6}[/]  {values}  [green]certain[/] by {evidence}"
+    missing = escape(", ".join(map(str, answer.hypotheses)))
+    return f"[cyan]{answer.t:>6}[/]  {values}  [yellow]if[/] {missing}  [dim]seen {evidence}[/]"
 
 
 def _listed(atoms: Iterable[Atom]) -> str:

@@ -1,7 +1,7 @@
 """Proving that an answer stream holds an element, with as few facts as the proof needs."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from larspark.base.atoms import Element, atom_text
 from larspark.language import formula_text
@@ -33,24 +33,14 @@ def prove(situation: Situation, goal: Element) -> Proof | None:
         return None
 
 
-@dataclass(slots=True)
-class _Node:
-    """A chosen instance, and why each element of its body holds."""
+class _Node(NamedTuple):
+    """A chosen instance, why each element of its body holds, and what that takes in all."""
 
     choice: Choice
     reasons: list[Reasons]
-
-    @property
-    def used(self) -> int:
-        return _union(reasons.used for reasons in self.reasons)
-
-    @property
-    def needed(self) -> int:
-        return _union(reasons.needed for reasons in self.reasons)
-
-    @property
-    def counted(self) -> int:
-        return _union(reasons.counted for reasons in self.reasons)
+    used: int
+    needed: int
+    counted: int
 
 
 class _Builder:
@@ -70,7 +60,8 @@ class _Builder:
     def build(self) -> Proof:
         self._grow()
         minimal = not self._derivations.circular and self._leave_out()
-        steps = tuple(self._step(number) for number in self._nodes)
+        counted = self._facts & ~_union(node.used for node in self._nodes.values())
+        steps = tuple(self._step(number, counted) for number in self._nodes)
         return Proof(
             element=self._situation.element(self._root),
             at=self._situation.at,
@@ -105,7 +96,13 @@ class _Builder:
             reasons = find_reasons(support, part, preferred, window_texts=texts, final=final)
             preferred |= reasons.used
             found.append(reasons)
-        return _Node(choice, found)
+        return _Node(
+            choice,
+            found,
+            used=_union(reasons.used for reasons in found),
+            needed=_union(reasons.needed for reasons in found),
+            counted=_union(reasons.counted for reasons in found),
+        )
 
     def _leave_out(self) -> bool:
         """Drop facts for as long as the root still follows; False when not all were tried."""
@@ -211,11 +208,10 @@ class _Builder:
                 pending.extend(numbers_of(kept[number].used & self._situation.derived))
         self._nodes = kept
 
-    def _step(self, number: int) -> Step:
+    def _step(self, number: int, counted: int) -> Step:
         node = self._nodes[number]
         instance = node.choice.instance
         binding = dict(instance.substitution)
-        extra = self._facts & ~_union(other.used for other in self._nodes.values())
         situation = self._situation
         parts = tuple(
             Part(
@@ -224,7 +220,7 @@ class _Builder:
                 derived=situation.elements(reasons.used & situation.derived),
                 remembered=situation.elements(reasons.used & situation.remembered),
                 background=tuple(reasons.background),
-                counted=situation.elements(reasons.counted & extra),
+                counted=situation.elements(reasons.counted & counted),
                 absent=reasons.absences(),
                 windows=tuple(reasons.windows),
             )

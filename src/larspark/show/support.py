@@ -6,7 +6,7 @@ the whole answer stream. So a formula that holds over few elements still holds o
 counts tuples, and what is absent is absent from everything.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Atom
@@ -133,7 +133,10 @@ class Support:
                 yield number
             return
         moments = universe.by_signature.get(atom.signature, {})
-        for point in moments if t is None else (t,):
+        points: Iterable[int] = moments if t is None else (t,)
+        if t is None and stream.end is not None and stream.end - stream.start < len(moments):
+            points = range(stream.start, stream.end + 1)
+        for point in points:
             for number in moments.get(point, ()):
                 if stream.bits >> number & 1 and matches(atom, universe.elements[number].atom):
                     yield number

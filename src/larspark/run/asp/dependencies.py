@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from larspark.base.atoms import Signature
 from larspark.run.asp.components import components
 from larspark.run.asp.core import Core, EveryRule
 
@@ -35,6 +36,16 @@ def undetermined(core: Core) -> frozenset[int]:
         if any(home[other] in choosing for other in successors[number]):
             choosing.add(home[number])
     return frozenset(n for n in successors if home[n] in choosing)
+
+
+def comparable(core: Core, shown: frozenset[Signature]) -> bool:
+    """Can the output of one answer stream be a part of the output of another?
+
+    Answer streams are not; but an output can leave out what makes the difference.
+    """
+    choices = undetermined(core)
+    chosen = {p: pinned for p, (number, pinned) in core.predicates.items() if number in choices}
+    return any(pinned or p not in shown for p, pinned in chosen.items())
 
 
 def _successors(core: Core, *, negative: bool) -> dict[int, dict[int, None]]:

@@ -5,8 +5,9 @@ from typing import Literal, Self
 
 from larspark.base.atoms import Atom
 from larspark.meaning.checked import Checked
-from larspark.run.asp.evaluators import Evaluator, Task, incremental, one_shot
+from larspark.run.asp.evaluators import Evaluator, incremental, one_shot
 from larspark.run.asp.stepping import SteppingEngine
+from larspark.run.asp.task import Task
 from larspark.run.protocol import Settings
 
 

@@ -1,17 +1,15 @@
 """Evaluating any program at one time point, from scratch."""
 
 import math
-from collections.abc import Iterable
 
-from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
-from larspark.meaning.checked import Checked
 from larspark.meaning.walk import depth
-from larspark.run.asp.elements import Arrival, Elements
+from larspark.run.asp.elements import Arrival
 from larspark.run.asp.instances import instances
 from larspark.run.asp.retention import retention
 from larspark.run.asp.situation import Situation
 from larspark.run.asp.solving import Solvable
+from larspark.run.asp.task import Task
 from larspark.run.asp.translate import solvable
 from larspark.run.asp.views import View
 
@@ -22,7 +20,8 @@ DEPTH_LIMIT = 100
 class FormulaGrounding:
     """Instantiates the rules of any program anew at every evaluation."""
 
-    def __init__(self, checked: Checked, background: Iterable[Atom], elements: Elements) -> None:
+    def __init__(self, task: Task) -> None:
+        checked = task.checked
         for rule in checked.rules:
             for formula in (rule.head, *rule.body):
                 if depth(formula) > DEPTH_LIMIT:
@@ -30,8 +29,8 @@ class FormulaGrounding:
                     hint = "give parts of it a name, by a rule of their own"
                     raise LarsparkError(Problem("L403", message, formula.span, hint))
         self._checked = checked
-        self._background = tuple(background)
-        self._elements = elements
+        self._background = task.background
+        self._elements = task.elements
         self._retention = retention(checked.rules)
         self._t = 0
         self._whole = View(0, -1)

@@ -1,17 +1,16 @@
 """The incremental mode: grounding and solver are kept alive from tick to tick."""
 
-from collections.abc import Iterable
 from typing import cast
 
-from larspark.base.atoms import Atom, Element, Signature, atom_text
-from larspark.meaning.checked import Checked
+from larspark.base.atoms import Atom, Element, atom_text
 from larspark.run.asp.core import Core, element_of
-from larspark.run.asp.dependencies import recursive, undetermined
-from larspark.run.asp.elements import Arrival, Elements
+from larspark.run.asp.dependencies import comparable, recursive, undetermined
+from larspark.run.asp.elements import Arrival
 from larspark.run.asp.feeds import Feeds, Row
 from larspark.run.asp.grounder import Grounder
 from larspark.run.asp.live import LiveProgram, LiveSolvable
 from larspark.run.asp.solving import Solvable
+from larspark.run.asp.task import Task
 from larspark.run.asp.views import View
 
 
@@ -22,27 +21,18 @@ class IncrementalGrounding:
     needs a new solver at every tick; the grounding is kept all the same.
     """
 
-    def __init__(
-        self,
-        checked: Checked,
-        core: Core,
-        background: Iterable[Atom],
-        elements: Elements,
-        wanted: Iterable[Signature],
-    ) -> None:
+    def __init__(self, task: Task, core: Core) -> None:
         self._core = core
-        self._elements = elements
-        self._feeds = Feeds(core, background, elements)
-        self._wanted = [(p, *core.predicates[p]) for p in sorted(wanted)]
+        self._elements = task.elements
+        self._feeds = Feeds(core, task.background, task.elements)
+        self._wanted = [(p, *core.predicates[p]) for p in sorted(task.wanted)]
+        self._remembered = bool(task.remembered)
         self._recursive = recursive(core)
-        self._several = checked.several_models
+        self._several = task.checked.several_models
         # Only the rows of these relations can be closer to the output before, or less close.
-        open_relations = undetermined(core)
-        chosen = {p: d for p, d in core.predicates.items() if d[0] in open_relations}
-        self._output = {number: p for p, (number, _) in chosen.items()}
-        self._comparable = any(
-            pinned or p not in checked.shown for p, (_, pinned) in chosen.items()
-        )
+        choices = undetermined(core)
+        self._output = {n: p for p, (n, _) in core.predicates.items() if n in choices}
+        self._comparable = comparable(core, task.checked.shown)
         self._t = 0
         self._start()
 
@@ -69,7 +59,7 @@ class IncrementalGrounding:
             self._program.control,
             self._literals(self._program.literals()),
             deadline=deadline,
-            keep_close=self._keep_close if self._several else None,
+            keep=self._keep if self._several else None,
         )
 
     def _start(self) -> None:
@@ -80,9 +70,12 @@ class IncrementalGrounding:
         found: dict[Element, int] = {}
         for signature, relation, pinned in self._wanted:
             for row, number in self._grounder.rows(relation):
-                element = element_of(signature, row, pinned, self._t)
-                if number in known and self._elements.holds(*element) is None:
-                    found[element] = known[number]
+                literal = known.get(number)
+                if literal is not None:
+                    found[element_of(signature, row, pinned, self._t)] = literal
+        if self._remembered:
+            # What the stream remembers is not derived.
+            found = {e: n for e, n in found.items() if self._elements.holds(*e) is None}
         return found
 
     def _is_recursive(self, number: int) -> bool:
@@ -95,9 +88,10 @@ class IncrementalGrounding:
         signature = self._output.get(relation)
         return None if signature is None else atom_text(Atom(signature.predicate, row))
 
-    def _keep_close(self, previous: frozenset[Atom]) -> None:
-        before = {
+    def _keep(self, previous: frozenset[Atom]) -> list[int]:
+        found = (
             self._grounder.number(self._core.predicates[a.signature][0], cast("Row", a.args))
             for a in previous
-        }
-        self._program.keep_close(lambda number: number in before)
+            if self._core.predicates[a.signature][0] in self._output
+        )
+        return self._program.keep(frozenset(number for number in found if number is not None))

@@ -8,17 +8,20 @@ rules, and where what is switched off for good outgrows the rest, a new solver t
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from clingo import Control, TruthValue
 from clingo.backend import Backend
 
-from larspark.base.atoms import Atom, Element
+from larspark.base.atoms import Atom, Signature
 from larspark.run.asp.solving import ModelElements, Solvable, new_control
 
 # Less garbage than this is never worth a new solver.
 _PATIENCE = 5_000
+
+# After so many forced changes the solver optimizes instead of looking for more.
+_FORCED_CHANGES = 10
 
 # Priorities of atoms lie below the priority of keeping close to the output before.
 _CLOSENESS = 2**30
@@ -66,6 +69,8 @@ class LiveProgram:
         # The texts of output atoms in order, with their priorities.
         self._texts: list[tuple[str, int]] = []
         self._crowded = False
+        # The atoms that the solver knows to have been output before.
+        self._before: frozenset[int] = frozenset()
 
     def add(
         self,
@@ -123,11 +128,18 @@ class LiveProgram:
         self._released.clear()
         self._switched.clear()
 
-    def keep_close(self, was_output: Callable[[int], bool]) -> None:
-        """Say which atoms were output before."""
-        for number, atom in self._atoms.items():
-            if atom.before is not None:
-                self.control.assign_external(atom.before, was_output(number))
+    def keep(self, before: frozenset[int]) -> list[int]:
+        """Say which atoms were output before; gives the literals that would keep them."""
+        for number in before ^ self._before:
+            atom = self._atoms.get(number)
+            if atom is not None and atom.before is not None:
+                self.control.assign_external(atom.before, number in before)
+        self._before = before
+        return [
+            atom.literal if number in before else -atom.literal
+            for number, atom in self._atoms.items()
+            if atom.before is not None
+        ]
 
     def snapshot(self) -> tuple[Control, dict[int, int]]:
         """A solver for the rules of this moment alone, and its literals."""
@@ -161,6 +173,7 @@ class LiveProgram:
         self._released = []
         self._allocated = 0
         self._crowded = False
+        self._before = frozenset()
         for rule in self._rules.values():
             rule.switch = None
         output = {
@@ -233,18 +246,45 @@ class LiveProgram:
 
 @dataclass(slots=True)
 class LiveSolvable(Solvable):
-    """A live program, whose solver knows by itself how to stay close to what it is told."""
+    """A live program, whose solver knows by itself how to stay close to what it is told.
 
-    keep_close: Callable[[frozenset[Atom]], None] | None = None
+    `keep` says what was output before, and gives the literals that would keep it.
+    """
 
-    def closest(self, output: Sequence[Element], previous: frozenset[Atom]) -> ModelElements | None:
-        if self.keep_close is None:
-            return super().closest(output, previous)
-        self.keep_close(previous)
-        best: ModelElements | None = None
+    keep: Callable[[frozenset[Atom]], list[int]] | None = None
+
+    def closest(
+        self, t: int, shown: frozenset[Signature], previous: frozenset[Atom]
+    ) -> ModelElements | None:
+        if self.keep is None:
+            # Without choices there is nothing to be close by.
+            return self.first()
+        found = self._without_choice(self.keep(previous))
+        if found is not None:
+            return found
         for candidate in self._candidates("opt"):
-            best = candidate
-        return best
+            found = candidate
+        return found
+
+    def _without_choice(self, kept: list[int]) -> ModelElements | None:
+        """The closest answer stream, if every change of the output is forced by itself.
+
+        A single assumption that cannot be kept changes in all answer streams; what keeps all others
+        is closer than anything else. Searching for it takes a small part of an optimization.
+        """
+        self._configure("models", "1")
+        self._configure("opt_mode", "ignore")
+        self._configure("enum_mode", "auto")
+        for _ in range(_FORCED_CHANGES):
+            with self.control.solve(kept, yield_=True) as handle:
+                solution = handle.model()
+                if solution is not None:
+                    return self._read(solution)
+                core = handle.core()
+            if len(core) != 1:
+                return None
+            kept[kept.index(core[0])] *= -1
+        return None
 
 
 def _mentioned(rule: LiveRule) -> tuple[int, ...]:

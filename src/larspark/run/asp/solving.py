@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 
 from clingo import Control
 from clingo import Model as Solution
+from clingo.backend import Backend
 
-from larspark.base.atoms import Atom, Element, atom_text
+from larspark.base.atoms import Atom, Element, Signature, atom_text
 from larspark.base.problems import LarsparkError, Problem
 
 # Up to so many models are sorted; more come in the order in which the solver finds them.
@@ -44,6 +45,7 @@ class Solvable:
 
     Of the derived elements that matter `literals` are up to the solver; the others are the same in
     all its solutions, from which `settled` reads them.
+    `comparable` says whether the output of one answer stream can be a part of another's.
     `accept` decides whether a candidate is an answer stream, where that takes a check of its own;
     then `literals` holds every derivable element.
     """
@@ -51,6 +53,7 @@ class Solvable:
     control: Control
     literals: dict[Element, int]
     settled: Callable[[Solution], Iterable[Element]] | None = None
+    comparable: bool = True
     accept: Callable[[ModelElements], bool] | None = None
     deadline: float | None = None
     _rejected: int = field(default=0, init=False)
@@ -67,27 +70,25 @@ class Solvable:
         with closing(self.models()) as found:
             return next(found, None)
 
-    def closest(self, output: Sequence[Element], previous: frozenset[Atom]) -> ModelElements | None:
-        """The answer stream whose output changes least from the previous one.
+    def closest(
+        self, t: int, shown: frozenset[Signature], previous: frozenset[Atom]
+    ) -> ModelElements | None:
+        """The answer stream whose output at t changes least from the previous one.
 
-        `output` are the elements that can be output. Of equally close answer streams it is the
-        first by the sorted texts of its output.
+        Of equally close answer streams it is the first by the sorted texts of its output.
         """
+        output = [e for e in self.literals if e.t == t and e.atom.signature in shown]
         ordered = sorted(output, key=lambda element: atom_text(element.atom))
         if not ordered:
             return self.first()
         with self.control.backend() as backend:
             changes = [(self._sign(e, e.atom not in previous), 1) for e in ordered]
             backend.add_minimize(2 * len(ordered) + 1, changes)
-            over = backend.add_atom()
-            backend.add_rule([over], [])
-            for priority, element in enumerate(reversed(ordered)):
-                # First it is best that no text follows, then that the next one does.
-                literal = self.literals[element]
-                backend.add_minimize(2 * priority + 1, [(-literal, 1)])
-                after, over = over, backend.add_atom()
-                backend.add_rule([over], [after, -literal])
-                backend.add_minimize(2 * priority + 2, [(-over, 1)])
+            literals = [self.literals[element] for element in ordered]
+            for place, literal in enumerate(reversed(literals)):
+                backend.add_minimize(2 * place + 1, [(-literal, 1)])
+            if self.comparable:
+                self._prefer_short(backend, literals)
         while True:
             best: ModelElements | None = None
             for candidate in self._candidates("opt"):
@@ -96,6 +97,15 @@ class Solvable:
                 return best
             with self.control.backend() as backend:
                 backend.add_rule([], [self._sign(e, e in best) for e in self.literals])
+
+    def _prefer_short(self, backend: Backend, literals: Sequence[int]) -> None:
+        """Before each text asks to be there, it is best that no text follows at all."""
+        over = backend.add_atom()
+        backend.add_rule([over], [])
+        for place, literal in enumerate(reversed(literals)):
+            after, over = over, backend.add_atom()
+            backend.add_rule([over], [after, -literal])
+            backend.add_minimize(2 * place + 2, [(-over, 1)])
 
     def certain(self) -> ModelElements:
         """The elements of every answer stream; of no answer stream when there is none."""
@@ -137,11 +147,14 @@ class Solvable:
         self._configure("models", "0")
         self._configure("opt_mode", opt_mode)
         self._configure("enum_mode", enum_mode)
-        for solution in self._solutions():
-            if self._settled is None:
-                self._settled = frozenset(self.settled(solution) if self.settled else ())
-            chosen = [e for e, literal in self.literals.items() if solution.is_true(literal)]
-            yield self._settled.union(chosen)
+        yield from map(self._read, self._solutions())
+
+    def _read(self, solution: Solution) -> ModelElements:
+        if self._settled is None:
+            self._settled = frozenset(self.settled(solution) if self.settled else ())
+        is_true = solution.is_true
+        chosen = [element for element, literal in self.literals.items() if is_true(literal)]
+        return self._settled.union(chosen)
 
     def _configure(self, option: str, setting: str) -> None:
         setattr(self.control.configuration.solve, option, setting)

@@ -7,15 +7,16 @@ from types import SimpleNamespace
 from clingo import Control, Number, Supremum, Symbol, Tuple_
 from clingo import Model as Solution
 
-from larspark.base.atoms import Atom, Element, Signature
+from larspark.base.atoms import Element
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.asp.core import Core, element_of
-from larspark.run.asp.dependencies import undetermined
-from larspark.run.asp.elements import Arrival, Elements
+from larspark.run.asp.dependencies import comparable, undetermined
+from larspark.run.asp.elements import Arrival
 from larspark.run.asp.feeds import Feeds, Row
 from larspark.run.asp.plain import Windows
 from larspark.run.asp.solving import Solvable, TimeLimitError, new_control
 from larspark.run.asp.symbols import Symbols, constant
+from larspark.run.asp.task import Task
 from larspark.run.asp.text import Calculation, Text
 from larspark.run.asp.views import View
 
@@ -29,33 +30,23 @@ _NOW = -(2**64)
 
 
 class StaticGrounding:
-    """Grounds and solves the encoding anew at every evaluation; windows are kept up to date.
+    """Grounds and solves the encoding anew at every evaluation; windows are kept up to date."""
 
-    `wanted` are the predicates whose derived elements matter; those of `remembered` may be in the
-    stream already.
-    """
-
-    def __init__(
-        self,
-        core: Core,
-        background: Iterable[Atom],
-        elements: Elements,
-        wanted: frozenset[Signature],
-        remembered: frozenset[Signature],
-    ) -> None:
+    def __init__(self, task: Task, core: Core) -> None:
         self._core = core
-        self._elements = elements
-        self._feeds = Feeds(core, background, elements)
+        self._elements = task.elements
+        self._feeds = Feeds(core, task.background, task.elements)
         self._wanted = {
             f"r{number}": (p, pinned)
             for p, (number, pinned) in core.predicates.items()
-            if p in wanted
+            if p in task.wanted
         }
-        self._remembered = bool(remembered)
+        self._remembered = bool(task.remembered)
         numbers = [core.predicates[p][0] for p, _ in self._wanted.values()]
         choices = undetermined(core)
         self._open = [(f"r{n}", core.arities[n]) for n in numbers if n in choices]
         self._shown = [n for n in numbers if n not in choices]
+        self._comparable = comparable(core, task.checked.shown)
         self._symbols = Symbols()
         self._text = Text(core, self._symbols, self._shown, ordered=True)
         self._rows: dict[Row, Symbol] = {}
@@ -95,7 +86,7 @@ class StaticGrounding:
                     element = self._element(atom.symbol)
                     if self._is_new(element):
                         literals[element] = literal
-        return Solvable(control, literals, self._settled, deadline=deadline)
+        return Solvable(control, literals, self._settled, self._comparable, deadline=deadline)
 
     def _settled(self, solution: Solution) -> Iterable[Element]:
         elements = map(self._element, solution.symbols(shown=True))

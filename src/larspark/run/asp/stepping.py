@@ -12,9 +12,10 @@ from larspark.base.facts import AnyBatch
 from larspark.meaning.checked import Checked
 from larspark.run.answers import PointAnswers
 from larspark.run.asp.elements import Elements
-from larspark.run.asp.evaluators import Derived, Evaluator, Task
+from larspark.run.asp.evaluators import Derived, Evaluator
 from larspark.run.asp.solving import Solvable, TimeLimitError, in_order
 from larspark.run.asp.state import State, read_state, write_state
+from larspark.run.asp.task import Task
 from larspark.run.asp.views import View
 from larspark.run.protocol import Model, Point, Settings
 

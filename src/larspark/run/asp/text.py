@@ -30,8 +30,8 @@ Calculation: TypeAlias = Callable[[Sequence[Constant]], Constant | None]
 class Text:
     """A core program as text.
 
-    The rows of the relations in `shown` are part of the solver's models. With `ordered` the solver compares constants itself; otherwise every comparison but equality is
-    a function too.
+    The rows of the relations in `shown` are part of the solver's models. With `ordered` the solver
+    compares constants itself; otherwise every comparison but equality is a function too.
     """
 
     def __init__(

@@ -108,16 +108,9 @@ class Candidate:
         """Does the answer still have variables that are not times?"""
         return any(v is not None and self.values[v] is None for v in self.clause.key)
 
-    def wakes(self, t: int) -> float:
-        """When, after t, the answers it stands for change without a fact that touches it."""
-        if self.clause.denials or any(run.last >= t for _, run in self.runs()):
-            return t + 1
-        begins = [
-            self.low[premise.time] + premise.first
-            for premise in self.clause.lacking(self.mask)
-            if self.high[premise.time] < inf
-        ]
-        return max(t + 1, min(begins, default=inf))
+    def is_steady(self, t: int) -> bool:
+        """Do its answers change after t only by hypotheses that do not come true?"""
+        return not self.clause.denials and not any(run.last >= t for _, run in self.runs())
 
     def last_chance(self) -> float:
         """The time point after which the candidate cannot become an answer, or is forgotten."""
@@ -160,10 +153,10 @@ class Candidates:
         self._add_entries(clauses)
         # Candidates by the values they give to the variables of the query.
         self.groups: dict[Key, dict[Candidate, None]] = {}
-        # The groups in which something changed since this was emptied last.
-        self.touched: set[Key] = set()
         # The groups of answers that still have variables which are not times.
         self.general: set[Key] = set()
+        # What came, changed or went since this was emptied last, if somebody wants to know.
+        self.journal: dict[Candidate, None] | None = None
         self._expiring: dict[int, list[Candidate]] = {}
         self._expiries: list[int] = []
         self._growing: list[tuple[_Entry, Run]] = []
@@ -370,9 +363,10 @@ class Candidates:
 
     def _group(self, candidate: Candidate) -> None:
         self.groups.setdefault(candidate.key, {})[candidate] = None
-        self.touched.add(candidate.key)
         if candidate.is_general:
             self.general.add(candidate.key)
+        if self.journal is not None:
+            self.journal[candidate] = None
 
     def _schedule(self, candidate: Candidate, t: int) -> None:
         candidate.expiry = max(t, candidate.last_chance())
@@ -399,8 +393,9 @@ class Candidates:
                     self._drop(candidate)
                 else:
                     candidate.low, candidate.high = ends
-                    self.touched.add(candidate.key)
                     self._schedule(candidate, t)
+                    if self.journal is not None:
+                        self.journal[candidate] = None
 
     def _expire(self, t: int) -> None:
         while self._expiries and self._expiries[0] <= t:
@@ -420,7 +415,8 @@ class Candidates:
         if not group:
             del self.groups[candidate.key]
             self.general.discard(candidate.key)
-        self.touched.add(candidate.key)
+        if self.journal is not None:
+            self.journal[candidate] = None
         for _, run in candidate.runs():
             run.candidates.pop(candidate, None)
 

@@ -55,12 +55,9 @@ class Premise:
     filtered: bool = False
     # Can several facts meet it at one time point?
     leaves_open: bool = False
+    is_span: bool = False
     # How long a fact of a run is needed.
     kept: float = inf
-
-    @property
-    def is_span(self) -> bool:
-        return not self.occurrence.is_point
 
     def first_point(self, value: int) -> int:
         """The first time point that counts, for a value of the time variable."""
@@ -130,7 +127,8 @@ class Clause:
             known = tuple(
                 (premise, tuple(v for _, v in premise.variables if values[v] is not None))
                 for premise in lacking
-                if not any(self.ahead(other, premise) < 0 for other in lacking)
+                # A run may have begun long before the time points that are asked for.
+                if premise.is_span or not any(self.ahead(other, premise) < 0 for other in lacking)
             )
             self._frontiers[mask] = known
         return known
@@ -277,6 +275,7 @@ def _premise(
         tuple(fixed),
         filtered=bool(occurrence.rigid or occurrence.conditions),
         leaves_open=bool(occurrence.local) or Wildcard() in occurrence.pattern.args,
+        is_span=not occurrence.is_point,
     )
 
 
@@ -298,7 +297,7 @@ def _rank(clause: Clause) -> None:
         left.remove(first)
         rank += 1
     for premise in clause.premises:
-        premise.starts = all(
+        premise.starts = premise.is_span or all(
             clause.ahead(other, premise) > (0 if other.rank < premise.rank else -1)
             for other in clause.premises
             if other is not premise

@@ -57,7 +57,9 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") ->
             if len(smaller) < len(larger)
         )
     }
-    patterns = [other for other in pool if any(map(_is_open, other.hypotheses))]
+    patterns = []
+    if len(pool) > 1:
+        patterns = [other for other in pool if any(map(_is_open, other.hypotheses))]
     for instance in own:
         if instance.hypotheses in beaten:
             continue
@@ -66,7 +68,10 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") ->
             other.evidence < instance.evidence and other.where <= instance.where for other in equals
         ):
             continue
-        if any(_covers(other, instance, rival.background) for other in patterns):
+        if any(
+            other is not instance and _covers(other, instance, rival.background)
+            for other in patterns
+        ):
             continue
         if not rival.beats(instance):
             yield instance
@@ -74,7 +79,8 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") ->
 
 def _condensed(instance: Instance) -> Instance:
     """Without hypotheses that say less than others: who needs `p(a)` need not ask for `p(_)`."""
-    if not any(map(_is_open, instance.hypotheses)):
+    places = {(literal.t, literal.pattern.predicate) for literal in instance.hypotheses}
+    if len(places) == len(instance.hypotheses) or not any(map(_is_open, instance.hypotheses)):
         return instance
     kept: dict[str, Slot] = {name: Variable(name) for name in object_names(instance.answer)}
     for restriction in instance.where:
@@ -129,11 +135,13 @@ def _images(
 
 
 def _bound(general: Literal, special: Literal, bindings: dict[str, Slot]) -> dict[str, Slot] | None:
-    same = (general.t, general.negated, general.pattern.signature)
-    if same != (special.t, special.negated, special.pattern.signature):
+    pattern, other = general.pattern, special.pattern
+    if general.t != special.t or pattern.predicate != other.predicate:
+        return None
+    if general.negated != special.negated or len(pattern.args) != len(other.args):
         return None
     found = dict(bindings)
-    for slot, arg in zip(general.pattern.args, special.pattern.args, strict=True):
+    for slot, arg in zip(pattern.args, other.args, strict=True):
         if isinstance(slot, Variable):
             if found.setdefault(slot.name, arg) != arg:
                 return None
@@ -176,21 +184,28 @@ class Rivals:
     """Clauses that need future facts only, and so are no candidates, but may need fewer."""
 
     def __init__(
-        self, clauses: Sequence[Clause], background: Background, absences: Absences, t: int
+        self, clauses: Sequence[Clause], background: Background, absences: Absences
     ) -> None:
         self._clauses = [(clause, {p.signature for p in clause.premises}) for clause in clauses]
+        self._possible: dict[frozenset[tuple[str, int]], list[Clause]] = {}
         self.background = background
         self._absences = absences
-        self._t = t
+        self.t = 0
 
     def beats(self, instance: Instance) -> bool:
         """Do some of its hypotheses suffice, with no evidence that it does not have?"""
-        have = {literal.pattern.signature for literal in instance.hypotheses}
-        return any(
-            self._embeds(clause, instance)
-            for clause, wanted in self._clauses
-            if wanted and wanted <= have
+        if not instance.hypotheses:
+            return False
+        have = frozenset(
+            (literal.pattern.predicate, len(literal.pattern.args))
+            for literal in instance.hypotheses
+            if not literal.negated
         )
+        possible = self._possible.get(have)
+        if possible is None:
+            possible = [clause for clause, wanted in self._clauses if wanted and wanted <= have]
+            self._possible[have] = possible
+        return any(self._embeds(clause, instance) for clause in possible)
 
     def _embeds(self, clause: Clause, instance: Instance) -> bool:
         bindings: dict[str, Slot] = {ORIGIN: Time(ORIGIN)}
@@ -324,7 +339,7 @@ class Rivals:
         for denied in clause.denied(bindings):
             if denied.literal in instance.hypotheses:
                 asked.add(denied.literal)
-            elif self._absences.prospect(denied, self._t) is Prospect.IMPOSSIBLE:
+            elif self._absences.prospect(denied, self.t) is Prospect.IMPOSSIBLE:
                 known.add(denied.literal)
             else:
                 return False

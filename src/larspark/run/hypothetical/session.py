@@ -10,7 +10,8 @@ from larspark.language.tree import Formula
 from larspark.meaning.checked import Checked
 from larspark.run.hypothetical.answers import Change, HypotheticalAnswer, rank
 from larspark.run.hypothetical.dataset import Row, row_of
-from larspark.run.hypothetical.outlook import Following, Outlook
+from larspark.run.hypothetical.following import Following
+from larspark.run.hypothetical.outlook import Outlook
 from larspark.run.hypothetical.prepare import Prepared, prepare
 
 

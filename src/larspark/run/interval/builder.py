@@ -75,7 +75,8 @@ class Builder:
                 if signature in self._checked.program.remembered:
                     self._remember(signature, late=group.recursive or self._push)
         for signature in sorted(self._checked.shown & derived):
-            self._network.outputs[signature] = self._output(signature)
+            output = self._network.outputs[signature] = self._output(signature)
+            output.store.tell()
         for signature in sorted(derived):
             self._network.heads[signature] = {
                 pinned: head.distinct for pinned, head in self._predicates[signature].heads.items()

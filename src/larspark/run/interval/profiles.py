@@ -6,24 +6,24 @@ from typing import NamedTuple
 import numpy as np
 
 from larspark.run.interval.kernels.layout import (
-    BATCH_KEYS,
     FOREVER,
     FROM,
-    IDLE,
-    LIVE,
+    KEYS,
     NONE,
     RING,
-    SETTLED,
     TO,
-    USED,
     Ints,
 )
 from larspark.run.interval.kernels.profile import (
     COUNT_ONE,
     COUNT_WINDOW,
     ENTRY_KEYS,
+    IDLE,
+    LIVE,
+    SETTLED,
     STEPS_IDLE,
     STEPS_USED,
+    USED,
     profile_add,
     profile_rebuild,
     profile_rows,
@@ -140,7 +140,7 @@ class Profile:
     def load(self, state: Mapping[str, Ints]) -> None:
         """Go on from what `state` gave."""
         lines = state["steps"]
-        if lines.ndim != 2 or lines.shape[1] != BATCH_KEYS + self.width:
+        if lines.ndim != 2 or lines.shape[1] != KEYS + self.width:
             raise ValueError("the steps of a profile have another width")
         settled = int(state["settled"][0])
         self.clear(settled)

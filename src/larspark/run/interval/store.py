@@ -7,18 +7,13 @@ import numpy as np
 
 from larspark.run.interval.kernels.cover import (
     cover_add,
-    cover_rebuild,
+    cover_compact,
     cover_remove,
     cover_settle,
 )
 from larspark.run.interval.kernels.layout import (
-    BATCH_KEYS,
-    DEAD,
     FOREVER,
-    IDLE,
     KEYS,
-    LIVE,
-    NEXT,
     NONE,
     RING,
     SETTLED,
@@ -41,48 +36,55 @@ class Store:
     [[1, 5, 7], [8, 9, 7]]
     """
 
-    __slots__ = ("_columns", "_counters", "_due", "_heads", "_indexes", "_rows", "width")
+    __slots__ = ("_columns", "_counters", "_due", "_heads", "_links", "_rows", "_told", "width")
 
     def __init__(self, width: int, settled: int) -> None:
         self.width = width
+        self._told = False
         self._columns = np.empty((0, max(width, 1)), np.int64)
         self.clear(settled)
 
     def clear(self, settled: int) -> None:
         """Forget all rows, and begin after this time point."""
-        self._rows = np.empty((_SMALLEST, self._row_width()), np.int64)
-        self._heads = np.full(_SMALLEST, NONE, np.int64)
-        self._indexes = np.full((len(self._columns), _SMALLEST), NONE, np.int64)
-        self._due = np.full(RING, NONE, np.int64)
-        self._counters = np.array([0, NONE, 0, 0, settled], np.int64)
-
-    def _row_width(self) -> int:
-        return KEYS + self.width + 2 * len(self._columns)
+        tables = 1 + len(self._columns)
+        self._rows = np.empty((_SMALLEST, KEYS + self.width), np.int64)
+        self._links = np.empty((_SMALLEST, tables + self._told), np.int32)
+        self._heads = np.full((tables, _SMALLEST), NONE, np.int32)
+        self._due = np.full(RING if self._told else 0, NONE, np.int32)
+        self._counters = np.array([0, 0, settled, 0], np.int64)
 
     def __len__(self) -> int:
-        return int(self._counters[LIVE])
+        """How many rows hold now or later."""
+        return int((self._rows[: self._counters[USED], TO] > self._counters[SETTLED]).sum())
 
     @property
     def bytes(self) -> int:
         """The memory that the rows and their hash tables take."""
-        arrays = (self._rows, self._heads, self._indexes, self._due)
+        arrays = (self._rows, self._links, self._heads, self._due)
         return sum(array.nbytes for array in arrays)
 
     def index(self, keys: Sequence[int]) -> "Index":
-        """An index over these key columns; all of them in order need no index of their own."""
+        """An index over these key columns; all of them in order need none of their own."""
         columns = np.array([KEYS + key for key in keys], np.int64)
         if list(keys) == list(range(self.width)):
-            return Index(self, NONE, columns)
+            return Index(self, 0, columns)
         padded = np.full(self._columns.shape[1], NONE, np.int64)
         padded[: len(columns)] = columns
         for number, known in enumerate(self._columns):
             if np.array_equal(known, padded):
-                return Index(self, number, columns)
-        rows, settled = self.rows(), int(self._counters[SETTLED])
+                return Index(self, number + 1, columns)
+        rows, settled = self.rows(), self.settled
         self._columns = np.vstack([self._columns, padded[np.newaxis]])
         self.clear(settled)
         self.add(rows, -FOREVER)
-        return Index(self, len(self._columns) - 1, columns)
+        return Index(self, len(self._columns), columns)
+
+    def tell(self) -> None:
+        """Be ready to say what begins and ends as time passes."""
+        rows, settled = self.rows(), self.settled
+        self._told = True
+        self.clear(settled)
+        self.add(rows, -FOREVER)
 
     def add(self, batch: Ints, floor: int) -> Ints:
         """Add intervals from `floor` on; gives what is newly covered."""
@@ -93,8 +95,8 @@ class Store:
         self._reserve(len(batch))
         return cover_add(
             self._rows,
+            self._links,
             self._heads,
-            self._indexes,
             self._columns,
             self._due,
             self._counters,
@@ -107,8 +109,8 @@ class Store:
         self._reserve(2 * len(batch))
         return cover_remove(
             self._rows,
+            self._links,
             self._heads,
-            self._indexes,
             self._columns,
             self._due,
             self._counters,
@@ -117,17 +119,11 @@ class Store:
         )
 
     def settle(self, upto: int) -> tuple[Ints, Ints]:
-        """Let time pass: the rows that began, and those that ended before `upto`, now freed."""
-        return cover_settle(
-            self._rows,
-            self._heads,
-            self._indexes,
-            self._columns,
-            self._due,
-            self._counters,
-            self.width,
-            upto,
-        )
+        """Let time pass: the rows that began, and those that ended before `upto`, if it has to tell."""
+        if self._told:
+            return cover_settle(self._rows, self._links, self._due, self._counters, upto)
+        self._counters[SETTLED] = upto
+        return self._rows[:0], self._rows[:0]
 
     @property
     def settled(self) -> int:
@@ -135,26 +131,38 @@ class Store:
         return int(self._counters[SETTLED])
 
     def rows(self) -> Ints:
-        """All rows as a batch."""
+        """All rows that hold now or later, or ended only now."""
         used = self._rows[: self._counters[USED]]
-        alive = used[used[:, TO] != DEAD]
-        batch = np.empty((len(alive), BATCH_KEYS + self.width), np.int64)
-        batch[:, :BATCH_KEYS] = alive[:, :BATCH_KEYS]
-        batch[:, BATCH_KEYS:] = alive[:, KEYS : KEYS + self.width]
-        return batch
+        return used[used[:, TO] >= self._counters[SETTLED]]
+
+    def compact(self) -> None:
+        """Throw out what is over."""
+        cover_compact(
+            self._rows,
+            self._links,
+            self._heads,
+            self._columns,
+            self._due,
+            self._counters,
+            self.settled,
+        )
 
     def _reserve(self, more: int) -> None:
-        room = len(self._rows) - int(self._counters[USED]) + int(self._counters[IDLE])
-        if more <= room:
+        if self._counters[USED] + more <= len(self._rows):
             return
-        self._rows = grown(self._rows, more - room)
-        if len(self._rows) > len(self._heads):
-            buckets = 1 << (len(self._rows) - 1).bit_length()
-            self._heads = np.empty(buckets, np.int64)
-            self._indexes = np.empty((len(self._columns), buckets), np.int64)
-            cover_rebuild(
-                self._rows, self._heads, self._indexes, self._columns, self._counters, self.width
-            )
+        self.compact()
+        used = int(self._counters[USED])
+        # Half of the rows are free after this, so that compacting is worth its while.
+        needed = 2 * (used + more)
+        if needed <= len(self._rows):
+            return
+        capacity = max(needed * 5 // 4, _SMALLEST)
+        self._rows = _resized(self._rows, capacity)
+        self._links = _resized(self._links, capacity)
+        buckets = 1 << (capacity - 1).bit_length()
+        if buckets > self._heads.shape[1]:
+            self._heads = np.empty((len(self._heads), buckets), np.int32)
+            self.compact()
 
     def state(self) -> dict[str, Ints]:
         """What has to be kept to go on later."""
@@ -163,7 +171,7 @@ class Store:
     def load(self, state: Mapping[str, Ints]) -> None:
         """Go on from what `state` gave."""
         rows = state["rows"]
-        if rows.ndim != 2 or rows.shape[1] != BATCH_KEYS + self.width:
+        if rows.ndim != 2 or rows.shape[1] != KEYS + self.width:
             raise ValueError("the rows of a store have another width")
         self.clear(int(state["settled"][0]))
         self.add(rows, -FOREVER)
@@ -176,27 +184,43 @@ class Index(NamedTuple):
     number: int
     columns: Ints
 
-    def _table(self) -> tuple[Ints, int]:
-        store = self.store
-        if self.number == NONE:
-            return store._heads, NEXT
-        link = KEYS + store.width + 2 * self.number + 1
-        return store._indexes[self.number], link
-
     def join(self, batch: Ints, keys: Ints, taken: Ints) -> Ints:
         """The batch joined with the store: batch columns, then the taken key columns."""
-        heads, link = self._table()
-        return join(batch, keys, self.store._rows, heads, link, self.columns, taken)
+        store = self.store
+        return join(
+            store._rows,
+            store._links,
+            store._heads,
+            store._counters,
+            self.number,
+            self.columns,
+            batch,
+            keys,
+            taken,
+        )
 
     def subtract(self, batch: Ints, keys: Ints) -> Ints:
         """The batch at the times when the store holds nothing for its keys."""
-        heads, link = self._table()
-        return subtract(batch, keys, self.store._rows, heads, link, self.columns)
+        store = self.store
+        return subtract(
+            store._rows,
+            store._links,
+            store._heads,
+            store._counters,
+            self.number,
+            self.columns,
+            batch,
+            keys,
+        )
 
 
 def grown(lines: Ints, more: int) -> Ints:
     """The same lines with room for `more`, and half as many again."""
     needed = len(lines) + more
-    larger = np.empty((needed + needed // 2, lines.shape[1]), np.int64)
+    return _resized(lines, needed + needed // 2)
+
+
+def _resized(lines: np.ndarray, capacity: int) -> np.ndarray:
+    larger = np.empty((capacity, lines.shape[1]), lines.dtype)
     larger[: len(lines)] = lines
     return larger

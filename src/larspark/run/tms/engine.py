@@ -1,7 +1,8 @@
 """The engine that keeps an answer stream up to date by truth maintenance."""
 
-from larspark.run.asp.evaluators import Evaluator, Task, one_shot
+from larspark.run.asp.evaluators import Evaluator, one_shot
 from larspark.run.asp.stepping import SteppingEngine
+from larspark.run.asp.task import Task
 from larspark.run.tms.evaluator import TmsEvaluator, obstacle
 
 

@@ -6,10 +6,11 @@ from typing import cast
 from larspark.base.atoms import Atom, Element
 from larspark.run.asp.core import Core, CoreRule, element_of
 from larspark.run.asp.elements import Arrival
-from larspark.run.asp.evaluators import Derived, Evaluator, Task, one_shot
+from larspark.run.asp.evaluators import Derived, Evaluator, one_shot
 from larspark.run.asp.feeds import Feeds, Row
 from larspark.run.asp.grounder import Grounder
 from larspark.run.asp.solving import Solvable
+from larspark.run.asp.task import Task
 from larspark.run.asp.views import View
 from larspark.run.tms.network import GiveUpError, Network
 

@@ -1,12 +1,13 @@
 """Where things stand in the arrays that kernels share.
 
-A *batch* holds rows of facts with their times: `FROM`, `TO`, then the key columns. A *store* keeps
-such rows as well, one array row each, with links between them:
+A *batch* holds rows with their evaluation times: `FROM`, `TO`, then the key columns. A *store*
+keeps such rows in the same form, one after the other as they come, and beside them links:
 
-    FROM | TO | NEXT | DUE | key columns ... | (PREVIOUS, FOLLOWING) for every index
+    rows   FROM | TO | key columns ...
+    links  next row in the same bucket of the hash table of keys | the same for every index | DUE
 
-`NEXT` chains rows whose keys share a hash bucket, `DUE` chains rows that something happens to at
-the same time. One row is one stretch of memory, because hash tables are bound by cache misses.
+`DUE` chains rows to which something happens at the same time. Rows are never unlinked: a row that
+is over is skipped, until all that are over are thrown out together.
 """
 
 import numpy as np
@@ -15,20 +16,18 @@ from numpy.typing import NDArray
 from larspark.run.interval.kernels.compile import helper
 
 Ints = NDArray[np.int64]
+Links = NDArray[np.int32]
 
 # Later than every time point; sums of two of them still fit 64 bits.
 FOREVER = 1 << 60
-# A row that is no longer there: it waits in its list of due rows to be freed.
+# Stands for the end of a row that was taken out.
 DEAD = -(1 << 61)
 
-# Columns of batches and of stores.
-FROM, TO = 0, 1
-BATCH_KEYS = 2
-NEXT, DUE, KEYS = 2, 3, 4
+FROM, TO, KEYS = 0, 1, 2
 
-# The counters of a store: rows ever used, the first free one of them, how many of them are free,
-# how many hold, and the time up to which everything due has happened.
-USED, FREE, IDLE, LIVE, SETTLED = 0, 1, 2, 3, 4
+# The counters of a store: rows in use, those of them that were taken out, the time up to which
+# everything due has happened, and a place for sums that nobody reads.
+USED, BURIED, SETTLED, TOUCHED = 0, 1, 2, 3
 
 NONE = -1
 
@@ -60,12 +59,12 @@ def enlarged_line(line: Ints) -> Ints:
 
 
 @helper
-def put(out: Ints, count: int, batch: Ints, source: int, low: int, high: int) -> None:
-    """Write a batch row with another interval as line number `count` of the output.
+def put(out: Ints, count: int, rows: Ints, row: int, low: int, high: int) -> None:
+    """Write a row with another interval as line number `count` of the output.
 
     Nothing is returned: handing arrays around costs more than the writing.
     """
     out[count, FROM] = low
     out[count, TO] = high
-    for column in range(BATCH_KEYS, batch.shape[1]):
-        out[count, column] = batch[source, column]
+    for column in range(KEYS, rows.shape[1]):
+        out[count, column] = rows[row, column]

@@ -3,7 +3,18 @@
 import numpy as np
 
 from larspark.run.interval.kernels.compile import helper, kernel
-from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints, enlarged, mix, put
+from larspark.run.interval.kernels.layout import (
+    FROM,
+    KEYS,
+    NONE,
+    TO,
+    TOUCHED,
+    Ints,
+    Links,
+    enlarged,
+    mix,
+    put,
+)
 
 
 @helper
@@ -15,27 +26,48 @@ def _matches(rows: Ints, row: int, row_keys: Ints, batch: Ints, source: int, key
 
 
 @helper
-def _first(heads: Ints, batch: Ints, source: int, keys: Ints) -> int:
-    state = 0
-    for column in keys:
-        state = mix(state, batch[source, column])
-    return heads[state & (heads.shape[0] - 1)]
+def _firsts(
+    rows: Ints, heads: Links, index: int, counters: Ints, batch: Ints, keys: Ints
+) -> Ints:
+    """The first row of every batch row's bucket, read together so that waiting overlaps."""
+    first = np.empty(batch.shape[0], np.int64)
+    mask = heads.shape[1] - 1
+    for source in range(batch.shape[0]):
+        state = 0
+        for column in keys:
+            state = mix(state, batch[source, column])
+        first[source] = heads[index, state & mask]
+    sum_of_reads = 0
+    for source in range(batch.shape[0]):
+        if first[source] != NONE:
+            sum_of_reads += rows[first[source], TO]
+    counters[TOUCHED] = sum_of_reads
+    return first
 
 
 @kernel
 def join(
-    batch: Ints, keys: Ints, rows: Ints, heads: Ints, link: int, row_keys: Ints, taken: Ints
+    rows: Ints,
+    links: Links,
+    heads: Links,
+    counters: Ints,
+    index: int,
+    row_keys: Ints,
+    batch: Ints,
+    keys: Ints,
+    taken: Ints,
 ) -> Ints:
     """Every batch row with every stored row of equal keys, as long as both hold.
 
-    `heads` and the column `link` are those of a hash table over `row_keys`; the columns `taken` of
-    the stored row come after those of the batch row.
+    `index` is the number of the hash table over `row_keys`; the columns `taken` of the stored row
+    come after those of the batch row.
     """
     width = batch.shape[1]
     out = np.empty((batch.shape[0], width + taken.shape[0]), np.int64)
     count = 0
+    first = _firsts(rows, heads, index, counters, batch, keys)
     for source in range(batch.shape[0]):
-        row = _first(heads, batch, source, keys)
+        row = first[source]
         while row != NONE:
             start = max(batch[source, FROM], rows[row, FROM])
             end = min(batch[source, TO], rows[row, TO])
@@ -44,28 +76,36 @@ def join(
                     out = enlarged(out)
                 out[count, FROM] = start
                 out[count, TO] = end
-                for column in range(TO + 1, width):
+                for column in range(KEYS, width):
                     out[count, column] = batch[source, column]
                 for number in range(taken.shape[0]):
                     out[count, width + number] = rows[row, taken[number]]
                 count += 1
-            row = rows[row, link]
+            row = links[row, index]
     return out[:count]
 
 
 @kernel
-def subtract(batch: Ints, keys: Ints, rows: Ints, heads: Ints, link: int, row_keys: Ints) -> Ints:
+def subtract(
+    rows: Ints,
+    links: Links,
+    heads: Links,
+    counters: Ints,
+    index: int,
+    row_keys: Ints,
+    batch: Ints,
+    keys: Ints,
+) -> Ints:
     """Every batch row for the times at which no stored row of equal keys holds."""
-    width = batch.shape[1]
-    out = np.empty((batch.shape[0], width), np.int64)
+    out = np.empty(batch.shape, np.int64)
     count = 0
+    first = _firsts(rows, heads, index, counters, batch, keys)
     for source in range(batch.shape[0]):
-        first = _first(heads, batch, source, keys)
         position, end = batch[source, FROM], batch[source, TO]
         while position <= end:
             # The covered stretch that comes next, from `position` on.
             begins, ends = end + 1, end
-            row = first
+            row = first[source]
             while row != NONE:
                 if (
                     rows[row, TO] >= position
@@ -73,7 +113,7 @@ def subtract(batch: Ints, keys: Ints, rows: Ints, heads: Ints, link: int, row_ke
                     and _matches(rows, row, row_keys, batch, source, keys)
                 ):
                     begins, ends = rows[row, FROM], rows[row, TO]
-                row = rows[row, link]
+                row = links[row, index]
             if begins > position:
                 if count == out.shape[0]:
                     out = enlarged(out)

@@ -12,17 +12,12 @@ import numpy as np
 
 from larspark.run.interval.kernels.compile import helper, kernel
 from larspark.run.interval.kernels.layout import (
-    BATCH_KEYS,
     FOREVER,
-    FREE,
     FROM,
-    IDLE,
-    LIVE,
+    KEYS,
     NONE,
     RING,
-    SETTLED,
     TO,
-    USED,
     Ints,
     enlarged,
     mix,
@@ -35,8 +30,9 @@ ENTRY_NEXT, ENTRY_DUE, FIRST, LAST, BASE, LAST_RISE, ENTRY_KEYS = 0, 1, 2, 3, 4,
 TIME, CHANGE, STEP_NEXT = 0, 1, 2
 # Stands as the first step of an entry that is free.
 DEAD_ENTRY = -2
-# Counters beyond those of a store: steps ever used, the first free one of them, how many are free.
-STEPS_USED, STEPS_FREE, STEPS_IDLE = 5, 6, 7
+# Counters: entries ever used, the first free one of them, how many are free, how many are in use,
+# the time up to which everything due has happened; and the first three for steps.
+USED, FREE, IDLE, LIVE, SETTLED, STEPS_USED, STEPS_FREE, STEPS_IDLE = 0, 1, 2, 3, 4, 5, 6, 7
 # The question: one line of numbers. `PAST` and `FUTURE` of NONE are without bound; an `END` of NONE
 # is the evaluation time itself.
 KIND, START, PAST, FUTURE, EVERY, END = 0, 1, 2, 3, 4, 5
@@ -181,16 +177,16 @@ def _find_entry(
     entries: Ints, heads: Ints, due: Ints, steps: Ints, counters: Ints, batch: Ints, source: int
 ) -> int:
     """The entry of a key, made when there is none."""
-    width = batch.shape[1] - BATCH_KEYS
+    width = batch.shape[1] - KEYS
     state = 0
-    for column in range(BATCH_KEYS, BATCH_KEYS + width):
+    for column in range(KEYS, KEYS + width):
         state = mix(state, batch[source, column])
     bucket = state & (heads.shape[0] - 1)
     entry = heads[bucket]
     while entry != NONE:
         same = True
         for column in range(width):
-            if entries[entry, ENTRY_KEYS + column] != batch[source, BATCH_KEYS + column]:
+            if entries[entry, ENTRY_KEYS + column] != batch[source, KEYS + column]:
                 same = False
                 break
         if same:
@@ -211,7 +207,7 @@ def _find_entry(
     entries[entry, BASE] = 0
     entries[entry, LAST_RISE] = -FOREVER
     for column in range(width):
-        entries[entry, ENTRY_KEYS + column] = batch[source, BATCH_KEYS + column]
+        entries[entry, ENTRY_KEYS + column] = batch[source, KEYS + column]
     _wait(entries, entry, steps, due, counters[SETTLED])
     return entry
 

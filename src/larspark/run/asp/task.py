@@ -1,0 +1,43 @@
+"""What is to be done: a program with all that does not change while it runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from larspark.base.atoms import Atom, Signature
+from larspark.meaning.checked import Checked
+from larspark.run.asp.core import Core, NotEncodableError, encode
+from larspark.run.asp.elements import Elements
+from larspark.run.asp.plain import plain_rules
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A program, its background data, and the elements of its stream that are kept.
+
+    `tell` passes on what a user should know about the answers.
+    """
+
+    checked: Checked
+    background: frozenset[Atom]
+    elements: Elements
+    tell: Callable[[str], None]
+
+    @property
+    def remembered(self) -> frozenset[Signature]:
+        """The predicates whose derived atoms join the stream."""
+        return self.checked.program.remembered & self.checked.derived
+
+    @property
+    def wanted(self) -> frozenset[Signature]:
+        """The predicates whose derived elements matter."""
+        return self.checked.shown | self.remembered
+
+    def core(self) -> Core | None:
+        """The static encoding, if the program is plain enough to have one."""
+        rules = plain_rules(self.checked.rules)
+        if rules is None:
+            return None
+        try:
+            return encode(self.checked, rules, self.background)
+        except NotEncodableError:
+            return None

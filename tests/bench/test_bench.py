@@ -1,0 +1,175 @@
+"""The benchmarks run from end to end."""
+
+import json
+from dataclasses import replace
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from larspark.base.problems import LarsparkError
+from larspark.bench import bench_command, benchmarks, laser, limits, run_benchmarks, series
+from larspark.bench.answers import Answer
+from larspark.bench.command import table
+from larspark.bench.contest import DUCKDB, INTERVAL, POLARS, Entrant, Measurement, contest
+from larspark.bench.interval import WholeTimeline
+from larspark.bench.registry import Benchmark, chosen
+from larspark.bench.soak import soak
+from larspark.bench.workload import Run, Workload
+
+STATED = ["bench", "window", "rate", "engine", "ns_per_fact", "us_per_time_point", "bytes"]
+
+
+def silent(text: str) -> None:
+    pass
+
+
+def test_everyone_takes_part_and_is_compared_with_the_interval_engine() -> None:
+    workload = laser.join(3, 20, measured=10)
+    measured = contest("laser/join", workload, series.EVERYONE, repetitions=2, tell=silent)
+    assert [one.engine for one in measured] == [
+        "interval",
+        "interval, whole timeline",
+        "polars",
+        "duckdb",
+        "clingo, one-shot",
+    ]
+    assert measured[0].ratio == 1
+    assert all(one.ns_per_fact > 0 and one.us_per_time_point > 0 for one in measured)
+    assert list(measured[0].to_json())[:7] == STATED
+    assert measured[0].bytes
+
+
+class Wrong(WholeTimeline):
+    """Lets the last interval of every predicate end too late."""
+
+    name = "wrong"
+
+    def answer(self) -> Answer:
+        return {
+            signature: rows._replace(end=np.append(rows.end[:-1], rows.end[-1] + 1))
+            for signature, rows in super().answer().items()
+        }
+
+
+class Sloppy(WholeTimeline):
+    """Gives the right answer when it is looked at, and too little when the clock runs."""
+
+    name = "sloppy"
+
+    def run(self) -> Run:
+        return super().run()._replace(intervals=0)
+
+
+@pytest.mark.parametrize("cheat", [Wrong, Sloppy])
+def test_different_answers_are_an_error_and_no_time_is_told(cheat: type[WholeTimeline]) -> None:
+    with pytest.raises(LarsparkError) as error:
+        contest(
+            "laser/diamond",
+            laser.diamond(2, 5, measured=5),
+            [INTERVAL, Entrant(cheat)],
+            repetitions=1,
+            tell=silent,
+        )
+    assert error.value.problems[0].code == "L552"
+    assert "give different answers" in error.value.problems[0].message
+
+
+def test_who_needs_a_missing_package_is_left_out() -> None:
+    absent = replace(POLARS, package="a_package_that_is_not_there")
+    workload = laser.diamond(2, 5, measured=5)
+    measured = contest("x", workload, [INTERVAL, absent, DUCKDB], repetitions=1, tell=silent)
+    assert [one.engine for one in measured] == ["interval", "duckdb"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        limits.flat_diamond,
+        limits.flat_box,
+        limits.flat_join,
+        limits.flat_negation,
+        limits.flat_tuples,
+        laser.best_case,
+        laser.worst_case,
+    ],
+)
+def test_tick_by_tick_and_the_whole_timeline_agree(make) -> None:
+    workload: Workload = make(4, 8)
+    measured = contest("x", workload, series.ENGINE, repetitions=1, tell=silent)
+    assert len(measured) == 2
+
+
+def test_a_gap_is_one_step() -> None:
+    workload = limits.silence(10, 1000)
+    entrants = [Entrant(limits.OverTheGap), Entrant(WholeTimeline)]
+    over, _ = contest("gap", workload, entrants, repetitions=1, tell=silent)
+    assert over.more["time_points"] == 1001
+    assert over.more["milliseconds"] > 0
+
+
+def test_a_soak_is_told_in_parts_and_stays_small() -> None:
+    parts = list(soak("soak", 2000, silent))
+    assert [part.more["part"] for part in parts] == list(range(1, 11))
+    assert all(part.more["facts"] == 2000 for part in parts)
+    assert parts[-1].bytes <= 1.5 * parts[1].bytes
+
+
+def tiny(bench: str, quick: bool, tell) -> list[Measurement]:
+    workload = laser.diamond(2, 5, measured=5)
+    return contest(bench, workload, (INTERVAL, POLARS), repetitions=1, tell=tell)
+
+
+@pytest.fixture
+def only_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Benchmark("tiny/diamond", "a small one", tiny)
+    monkeypatch.setattr("larspark.bench.registry._BENCHMARKS", (one,))
+
+
+@pytest.mark.usefixtures("only_tiny")
+def test_a_pipe_gets_json_lines_with_the_stated_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    bench_command(["tiny"], quick=True, json=True)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["engine"] for line in lines] == ["interval", "polars"]
+    assert all(set(STATED) <= set(line) for line in lines)
+    assert lines[0]["bench"] == "tiny/diamond"
+    assert (lines[0]["window"], lines[0]["rate"]) == (2, 5)
+
+
+@pytest.mark.usefixtures("only_tiny")
+def test_the_library_hands_out_measurements_as_they_come() -> None:
+    found: list[Measurement] = []
+    run_benchmarks([], True, found.append)
+    assert [one.engine for one in found] == ["interval", "polars"]
+
+
+def test_people_get_a_table_with_ratios() -> None:
+    more = {"cpu_ns_per_fact": 90.0, "flatness": 1.2}
+    measured = [
+        Measurement("x", 80, 800, "interval", 100.0, 80.0, 2048, 1.0, more),
+        Measurement("x", 80, 800, "polars", 250.0, 200.0, None, 2.5, {}),
+    ]
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(table("x: a title", measured))
+    text = console.export_text()
+    assert "x: a title" in text
+    assert "2.0 KiB" in text
+    assert "1.2 times the smaller window" in text
+    assert "2.50" in text
+
+
+def test_a_name_stands_for_a_benchmark_or_a_group() -> None:
+    assert [one.name for one in chosen(["flat"])] == [
+        name for name in benchmarks() if name.startswith("flat/")
+    ]
+    assert [one.name for one in chosen(["gap", "laser/join"])] == ["laser/join", "gap"]
+    assert len(chosen([])) == len(benchmarks())
+
+
+def test_unknown_names_are_all_told_with_a_suggestion() -> None:
+    with pytest.raises(LarsparkError) as error:
+        run_benchmarks(["laser/joim", "zzz"], True, print)
+    codes = [problem.code for problem in error.value.problems]
+    assert codes == ["L551", "L551"]
+    assert error.value.problems[0].hint == "did you mean `laser/join`?"

@@ -1,0 +1,87 @@
+"""The reasoner: pieces of a stream in, answers, explanations and saved states out."""
+
+from pathlib import Path
+
+import pytest
+
+import larspark as lp
+
+PROGRAM = "hot(M) :- [3] some temp(M, V), V > 90. alarm(M) :- hot(M), not [5] some serviced(M)."
+
+
+def shown(answers: list[lp.Answer]) -> list[tuple[int, list[str]]]:
+    return [(answer.t, sorted(map(str, answer.atoms or ()))) for answer in answers]
+
+
+@pytest.mark.parametrize("engine", ["auto", "interval", "asp", "oracle"])
+def test_answers_come_for_every_time_point_with_what_is_new_and_gone(engine: str) -> None:
+    reasoner = lp.Reasoner(PROGRAM, engine=engine, start=1)
+    reasoner.append(2, ["temp(m1,95)", lp.fact("temp", "m2", 20)])
+    answers = list(reasoner.advance(3))
+    reasoner.append(4, ["serviced(m1)"])
+    answers += list(reasoner.advance(6))
+    assert shown(answers) == [
+        (1, []),
+        (2, ["alarm(m1)", "hot(m1)"]),
+        (3, ["alarm(m1)", "hot(m1)"]),
+        (4, ["hot(m1)"]),
+        (5, ["hot(m1)"]),
+        (6, []),
+    ]
+    assert [(sorted(map(str, a.added)), sorted(map(str, a.removed))) for a in answers[1:4]] == [
+        (["alarm(m1)", "hot(m1)"], []),
+        ([], []),
+        ([], ["alarm(m1)"]),
+    ]
+
+
+@pytest.mark.parametrize("engine", ["interval", "asp", "oracle"])
+def test_a_saved_reasoner_goes_on_where_it_was(engine: str, tmp_path: Path) -> None:
+    straight = lp.Reasoner(PROGRAM, engine=engine)
+    straight.append(2, ["temp(m1,95)"])
+    list(straight.advance(3))
+    straight.save(tmp_path / "state.bin")
+    resumed = lp.Reasoner.restore(tmp_path / "state.bin", PROGRAM)
+    for reasoner in (straight, resumed):
+        reasoner.append(4, ["serviced(m1)"])
+    assert shown(list(straight.advance(7))) == shown(list(resumed.advance(7)))
+
+
+def test_a_damaged_or_foreign_state_is_refused(tmp_path: Path) -> None:
+    reasoner = lp.Reasoner(PROGRAM)
+    reasoner.append(2, ["temp(m1,95)"])
+    file = tmp_path / "state.bin"
+    reasoner.save(file)
+    with pytest.raises(lp.LarsparkError, match="belongs to another program"):
+        lp.Reasoner.restore(file, "hot(M) :- temp(M, V).")
+    whole = file.read_bytes()
+    for position in range(0, len(whole), max(1, len(whole) // 60)):
+        file.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        with pytest.raises(lp.LarsparkError, match="L407"):
+            lp.Reasoner.restore(file, PROGRAM)
+    file.write_bytes(whole[:-1])
+    with pytest.raises(lp.LarsparkError, match="L407"):
+        lp.Reasoner.restore(file, PROGRAM)
+
+
+def test_an_answer_is_explained_while_what_it_rests_on_can_be_seen() -> None:
+    reasoner = lp.Reasoner(PROGRAM)
+    reasoner.append(2, ["temp(m1,95)"])
+    list(reasoner.advance(3))
+    explanation = reasoner.explain("alarm(m1)", at=3)
+    assert explanation.holds
+    assert explanation.to_json()["evidence"] == ["@2 temp(m1,95)"]
+    reasoner.append(500, ["temp(m1,20)"])
+    reasoner.append(600, ["temp(m1,20)"])
+    with pytest.raises(lp.LarsparkError, match="L409"):
+        reasoner.explain("alarm(m1)", at=3)
+
+
+def test_elements_out_of_order_are_refused_and_leave_nothing_behind() -> None:
+    reasoner = lp.Reasoner(PROGRAM)
+    reasoner.append(5, ["temp(m1,20)"])
+    with pytest.raises(lp.LarsparkError, match="an element at 3 comes after one at 5"):
+        reasoner.append(3, ["temp(m1,99)"])
+    with pytest.raises(lp.LarsparkError, match="which the program derives"):
+        reasoner.append(5, ["hot(m1)"])
+    assert shown(list(reasoner.advance(6))) == [(5, []), (6, [])]
