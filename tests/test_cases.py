@@ -6,15 +6,21 @@ A case is a folder `tests/cases/<topic>/<name>/` with a `program.lars` or a `que
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from larspark.base.problems import LarsparkError
 from larspark.cli import app
+from larspark.run.engines import ENGINES
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "cases").rglob("expected.jsonl"))
+
+# What an engine may answer instead of running a case: that it cannot, and why.
+REFUSES = {"interval": {"L403"}}
 
 
 def arguments(case: Path, options: dict[str, Any]) -> list[str]:
@@ -34,10 +40,28 @@ def arguments(case: Path, options: dict[str, Any]) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
-def test_case(case: Path) -> None:
-    options_file = case / "options.json"
-    options = json.loads(options_file.read_text()) if options_file.exists() else {}
+def options_of(case: Path) -> dict[str, Any]:
+    file = case / "options.json"
+    return json.loads(file.read_text()) if file.exists() else {}
+
+
+def runs() -> Iterator[Any]:
+    """Every case on every engine; a query has none."""
+    for case in CASES:
+        name = f"{case.parent.name}/{case.name}"
+        if options_of(case).get("command") == "query":
+            yield pytest.param(case, None, id=name)
+        else:
+            yield from (pytest.param(case, e, id=f"{name}-{e}") for e in ("auto", *ENGINES))
+
+
+@pytest.mark.parametrize(("case", "engine"), list(runs()))
+def test_case(case: Path, engine: str | None) -> None:
+    options = options_of(case) | ({} if engine is None else {"engine": engine})
     result = CliRunner().invoke(app, arguments(case, options))
+    if isinstance(result.exception, LarsparkError) and engine in REFUSES:
+        refused = result.exception.problems[0]
+        assert refused.code in REFUSES[engine], refused.render()
+        pytest.skip(refused.message)
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == (case / "expected.jsonl").read_text().splitlines()

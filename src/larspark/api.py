@@ -17,6 +17,8 @@ from larspark.language import Parsed, load_program, parse_formula, parse_program
 from larspark.meaning.check import check, formula_problems
 from larspark.meaning.checked import Checked
 from larspark.meaning.queries import query as query_elements
+from larspark.plan.build import plan
+from larspark.plan.text import plan_text
 from larspark.run.engines import Choice, choose
 from larspark.run.history import History
 from larspark.run.hypothetical import HypotheticalAnswer
@@ -48,6 +50,10 @@ class Report:
     @property
     def problems(self) -> tuple[Problem, ...]:
         return self.checked.problems
+
+    def plan(self) -> str:
+        """How the interval engine works the rules off; raises what stands in the way."""
+        return plan_text(plan(self.checked))
 
     def to_json(self) -> dict[str, Any]:
         return report_json(self.checked, *self.choice)

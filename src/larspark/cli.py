@@ -17,6 +17,7 @@ from larspark.language.tree import Tick
 from larspark.run.hypothetical import answer_line
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
+from larspark.run.session import Session
 from larspark.show.lines import change_lines, hypothetical_line, interval_lines, point_lines
 from larspark.show.report import problem_json
 from larspark.show.terminal import complain, errors, say_what_was_skipped, writer
@@ -57,6 +58,7 @@ class EngineName(StrEnum):
     AUTO = "auto"
     INTERVAL = "interval"
     ASP = "asp"
+    TMS = "tms"
     ORACLE = "oracle"
 
 
@@ -102,6 +104,9 @@ def _options(
 def check(
     program: ProgramFile,
     background: BackgroundFiles = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show how the rules are worked off.")
+    ] = False,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
@@ -115,7 +120,10 @@ def check(
             raise
         report = loaded.check(_background(background))
         complain([*loaded.warnings, *report.problems])
-        if not out.people:
+        if plan:
+            for line in report.plan().splitlines():
+                out.line(escape(line) if out.people else line)
+        elif not out.people:
             found = report.to_json()
             found["warnings"] = [*map(problem_json, loaded.warnings), *found["warnings"]]
             out.json(found)
@@ -161,6 +169,7 @@ def run(
     with writer(output, json) as out:
         for line in _answer_lines(pieces, form, at, people=out.people):
             out.line(line)
+    _say_notes(session)
     say_what_was_skipped(source)
 
 
@@ -205,6 +214,7 @@ def models(
                 out.json({"model": found, "stream": stream_by_time})
     if not found:
         errors.print(f"no answer stream at {at}")
+    _say_notes(session)
     say_what_was_skipped(source)
 
 
@@ -355,6 +365,11 @@ def _load(path: Path, dialect: Dialect) -> api.Program:
     loaded = api.Program.load(path, dialect=dialect.value)
     complain(loaded.warnings)
     return loaded
+
+
+def _say_notes(session: Session) -> None:
+    for note in session.notes:
+        errors.print(f"note: {note}", markup=False)
 
 
 def _background(files: list[Path] | None) -> list[Atom]:

@@ -230,6 +230,12 @@ def test_self_supporting_disjunctive_bodies_are_answered_by_the_flp_reduct() -> 
     }
 
 
+def test_tuple_windows_that_count_only_input_make_example_19_consistent() -> None:
+    text = "c :- true. d :- [#1] some c. a and b :- d. b :- [#1] some a. a :- [#1] some b."
+    checked = unchecked(text, "a/0", "b/0", "c/0", "d/0")
+    assert found(checked, [], (0, 0), 0) == {frozenset({Element(0, Atom("c"))})}
+
+
 def test_heads_in_the_future_need_no_end_of_the_timeline() -> None:
     checked = unchecked("@T+3 q :- @T p. r :- @T q, not @T p.", "q/0", "r/0")
     answers = found(checked, [Element(1, Atom("p"))], (0, None), 2)

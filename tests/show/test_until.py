@@ -1,6 +1,8 @@
 """Until when an atom holds, compared with one evaluation after the other."""
 
 import pytest
+from tests.show.random_programs import Case, random_case
+from tests.show.stories import checked, stream
 
 from larspark.base.atoms import Element
 from larspark.language import parse_atom
@@ -8,8 +10,6 @@ from larspark.meaning.oracle import Oracle
 from larspark.run.protocol import Settings
 from larspark.show.explain import explain
 from larspark.show.proof import Until
-from tests.show.random_programs import Case, random_case
-from tests.show.stories import checked, stream
 
 # Longer than any window of the random programs can see.
 FAR = 14
@@ -53,7 +53,7 @@ def test_until_is_what_evaluation_at_each_time_point_gives(simple: bool) -> None
         ("q :- [#2] some p.", "@4 p. @5 r.", Until(None)),
         ("q :- not [2] some p.", "@2 p. @5 r.", Until(None)),
         ("q :- not r. r :- not [3] some p.", "@5 p.", Until(8)),
-        ("q :- [4 every 5] some p.", "@5 p.", Until(9)),
+        ("q :- [5 every 5] some p.", "@5 p.", Until(14)),
         ("#remember r/0. r :- p. q :- [3] some r.", "@5 p.", Until(8)),
         ("q :- [1] some r. #remember r/0. r :- [1] some r. r :- p.", "@5 p.", Until(204, False)),
         ("a :- not b. b :- not a. q :- a.", "@5 p.", None),

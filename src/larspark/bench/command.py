@@ -19,6 +19,8 @@ _REMARKS = {
     "milliseconds": "{:,} ms in all",
     "part": "part {}",
     "bytes_per_row": "{} bytes a row",
+    "pending": "{:,} pending",
+    "facts_per_second": "{:,} facts/s",
 }
 
 

@@ -6,7 +6,9 @@ from functools import partial
 from itertools import product
 from typing import Protocol
 
+from larspark.bench import hypothetical as hypotheses
 from larspark.bench import laser, limits
+from larspark.bench import reading as files
 from larspark.bench import soak as endurance
 from larspark.bench.contest import (
     CLINGO,
@@ -26,8 +28,6 @@ ENGINE = (INTERVAL, WHOLE)
 WITHOUT_CLINGO = (INTERVAL, WHOLE, POLARS, DUCKDB)
 
 _GAP = 1_000_000
-_SOAK = 1_000_000
-_QUICK_SOAK = 20_000
 _RULES = (1, 10, 100)
 
 
@@ -130,7 +130,17 @@ def gap(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 
 def soak(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     """A long time with input."""
-    yield from endurance.soak(bench, _QUICK_SOAK if quick else _SOAK, tell)
+    return endurance.soak(bench, 20_000 if quick else 1_000_000, tell)
+
+
+def hypothetical(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """Answers ahead of time."""
+    return hypotheses.hypothetical(bench, 20_000 if quick else 100_000, tell)
+
+
+def feeds(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """Facts from files."""
+    return files.reading(bench, 50_000 if quick else 1_000_000, tell)
 
 
 def _repetitions(quick: bool) -> int:

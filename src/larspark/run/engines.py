@@ -41,6 +41,12 @@ def _make_asp(checked: Checked, background: Iterable[Atom], settings: Settings) 
     return AspEngine(checked, background, settings)
 
 
+def _make_tms(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:
+    from larspark.run.tms.engine import TmsEngine
+
+    return TmsEngine(checked, background, settings)
+
+
 def _make_oracle(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:
     from larspark.run.oracle import OracleEngine
 
@@ -59,7 +65,7 @@ def _without_clingo(checked: Checked, settings: Settings) -> tuple[Problem, ...]
     if find_spec("clingo") is not None:
         return ()
     hint = "install it with `pip install 'larspark[asp]'`"
-    return (Problem("L406", "the engine `asp` needs the package clingo", hint=hint),)
+    return (Problem("L406", "the engines `asp` and `tms` need the package clingo", hint=hint),)
 
 
 def _nothing(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
@@ -69,6 +75,7 @@ def _nothing(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
 ENGINES: dict[str, EngineKind] = {
     "interval": EngineKind(_make_interval, _beyond_intervals),
     "asp": EngineKind(_make_asp, _without_clingo),
+    "tms": EngineKind(_make_tms, _without_clingo),
     "oracle": EngineKind(_make_oracle, _nothing),
 }
 

@@ -41,6 +41,11 @@ class Session:
         self.engine_name = choose(checked, settings).name if engine == "auto" else engine
         self.engine: Engine = make_engine(self.engine_name, checked, background, settings)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about the run, such as that it follows one of several models."""
+        return tuple(getattr(self.engine, "notes", ()))
+
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
         first = self._check(batch)

@@ -27,6 +27,7 @@ from larspark.meaning.walk import term_variables, terms, variables
 from larspark.meaning.windows import GroupWindow, apply_window
 from larspark.show.knowledge import Situation
 from larspark.show.proof import element_text, interval_text
+from larspark.show.reasons import group_of
 from larspark.show.substitute import substitute
 from larspark.show.support import Support
 
@@ -190,12 +191,7 @@ class NearMisses:
         window = ground_window(part.window, part.body, {})
         members = outer.bits & outer.universe.arrived
         if isinstance(window, GroupWindow):
-            places = dict(window.keys).get(atom.signature, ())
-            group = Atom(
-                atom.predicate,
-                tuple(a if i in places else Wildcard() for i, a in enumerate(atom.args)),
-            )
-            same = set(self._support.presences(group, outer))
+            same = self._support.presences(group_of(window, atom), outer)
             members &= sum(1 << other for other in same)
         later = [n for n in numbers_of(members) if n > number]
         after = [n for n in later if self._situation.element(n).t <= self._situation.at]

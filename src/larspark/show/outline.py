@@ -36,6 +36,9 @@ class Kind(StrEnum):
     NOTE = "note"
 
 
+_SIGNS = {Kind.HOLDING: "✓ ", Kind.MISSING: "✗ "}
+
+
 class Row(NamedTuple):
     """A row of the tree; `last` when no row of the same parent follows.
 
@@ -47,6 +50,11 @@ class Row(NamedTuple):
     text: str
     aside: str = ""
     last: bool = True
+
+    @property
+    def signed_text(self) -> str:
+        """The text, with a sign where something holds or is missing."""
+        return _SIGNS.get(self.kind, "") + self.text
 
 
 def proof_rows(proof: Proof) -> Iterator[Row]:
@@ -161,7 +169,8 @@ def _rule_aside(rule: Rule, substitution: Sequence[tuple[str, Constant]]) -> str
 
 def _conclusion(element: Element, proof: Proof) -> str:
     text = f"{atom_text(element.atom)} at {element.t}"
-    return text if element.t == proof.at else f"{text}, seen from {proof.at}"
+    seen_from_elsewhere = element == proof.element and element.t != proof.at
+    return f"{text}, seen from {proof.at}" if seen_from_elsewhere else text
 
 
 def _aside(proof: Proof, step: Step | None, known: bool, depth: int) -> str:

@@ -40,7 +40,7 @@ def _middle(number: int) -> float:
 
 
 def _row_width(row: Row) -> int:
-    texts = min(len(row.text), TEXT_LENGTH) + min(len(row.aside), TEXT_LENGTH)
+    texts = min(len(row.signed_text), TEXT_LENGTH) + min(len(row.aside), TEXT_LENGTH)
     return INDENT * (row.depth + 1) + CHARACTER * (texts + 3)
 
 
@@ -48,9 +48,9 @@ def _texts(rows: list[Row]) -> Iterator[str]:
     for number, row in enumerate(rows):
         weight = 'font-weight="bold"' if row.kind is Kind.CONCLUSION else ""
         x, y = _left(row), _middle(number) + 4
-        yield label(x, y, row.text, _COLOURS[row.kind], weight, TEXT_LENGTH)
+        yield label(x, y, row.signed_text, _COLOURS[row.kind], weight, TEXT_LENGTH)
         if row.aside:
-            x += CHARACTER * (min(len(row.text), TEXT_LENGTH) + 3)
+            x += CHARACTER * (min(len(row.signed_text), TEXT_LENGTH) + 3)
             yield label(x, y, row.aside, _ASIDE, "", TEXT_LENGTH)
 
 

@@ -18,7 +18,6 @@ _STYLES = {
     Kind.MISSING: "red",
     Kind.NOTE: "italic",
 }
-_SIGNS = {Kind.HOLDING: "✓ ", Kind.MISSING: "✗ "}
 
 
 def tree_lines(rows: Iterable[Row], people: bool) -> Iterator[str]:
@@ -52,7 +51,7 @@ def _trunks(closed: Iterable[bool]) -> str:
 
 
 def _content(row: Row, people: bool) -> str:
-    text = _SIGNS.get(row.kind, "") + printable(row.text)
+    text = printable(row.signed_text)
     aside = printable(row.aside)
     if not people:
         return f"{text}   {aside}" if aside else text

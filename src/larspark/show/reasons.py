@@ -91,6 +91,13 @@ def find_reasons(
     return finder.reasons
 
 
+def group_of(window: GroupWindow, atom: Atom) -> Atom:
+    """The pattern of the atoms that are in one group with an atom."""
+    places = dict(window.keys).get(atom.signature, ())
+    args = (arg if place in places else Wildcard() for place, arg in enumerate(atom.args))
+    return Atom(atom.predicate, tuple(args))
+
+
 class _Finder:
     """Follows a formula down to the atoms that decide it.
 
@@ -220,11 +227,11 @@ class _Finder:
         before = self.reasons.used
         self.explain(body, inner, t, needed, text)
         if not isinstance(body, GroundWindowed):
-            span = WindowSpan(text, inner.active.start, inner.active.end)
+            span = WindowSpan(text, inner.full.start, inner.full.end)
             self.reasons.windows[span] = None
         seeks = not views.negated and isinstance(body, GroundSome | GroundAt)
         if seeks and isinstance(window, TupleWindow | GroupWindow):
-            self._crowd(window, inner.active, self.reasons.used & ~before, text)
+            self._crowd(window, inner.full, self.reasons.used & ~before, text)
 
     def _crowd(
         self, window: TupleWindow | GroupWindow, inner: Stream, used: int, text: str
@@ -233,17 +240,11 @@ class _Finder:
         used &= inner.bits
         if not used or window.future:
             return
-        elements = inner.universe.elements
         oldest = next(numbers_of(used))
         group: Atom | None = None
         members = inner.bits
         if isinstance(window, GroupWindow):
-            atom = elements[oldest].atom
-            places = dict(window.keys)[atom.signature]
-            group = Atom(
-                atom.predicate,
-                tuple(a if i in places else Wildcard() for i, a in enumerate(atom.args)),
-            )
+            group = group_of(window, self._support.situation.element(oldest).atom)
             members = 0
             for number in self._support.presences(group, inner):
                 members |= 1 << number

@@ -51,6 +51,11 @@ class Views(NamedTuple):
         """The one of the two that holds only what may be used."""
         return self.passive if self.negated else self.active
 
+    @property
+    def full(self) -> Stream:
+        """The one of the two that holds everything."""
+        return self.active if self.negated else self.passive
+
 
 class Support:
     """Reads formulas over an answer stream of which only the elements `usable` may support them."""

@@ -7,8 +7,8 @@ finds circles only among rules that came together; where a new rule could close 
 rules, and where what is switched off for good outgrows the rest, a new solver takes over.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from clingo import Control, TruthValue
@@ -66,8 +66,9 @@ class LiveProgram:
         self._switched: dict[int, None] = {}
         self._released: list[int] = []
         self._allocated = 0
-        # The texts of output atoms in order, with their priorities.
-        self._texts: list[tuple[str, int]] = []
+        # The texts of output atoms, in order and with their priorities.
+        self._texts: list[str] = []
+        self._priorities: dict[str, int] = {}
         self._crowded = False
         # The atoms that the solver knows to have been output before.
         self._before: frozenset[int] = frozenset()
@@ -176,22 +177,21 @@ class LiveProgram:
         self._before = frozenset()
         for rule in self._rules.values():
             rule.switch = None
-        output = {
-            text for r in self._rules.values() for a in _mentioned(r) if (text := self._text(a))
-        }
-        gap = _CLOSENESS // (len(output) + 1)
-        self._texts = [(text, gap * place) for place, text in enumerate(sorted(output), start=1)]
+        self._texts, self._priorities = [], {}
 
     def _write(self) -> None:
         new, self._new = self._new, {}
         # The place for rules of an atom: itself if it is new, else its end, once for all of them.
         places: dict[int, int] = {}
         with self.control.backend() as backend:
-            for number in new:
-                for atom in _mentioned(self._rules[number]):
-                    if atom not in self._atoms:
-                        self._atoms[atom] = self._new_atom(backend, atom)
-                        places[atom] = self._atoms[atom].literal
+            mentioned = dict.fromkeys(a for number in new for a in _mentioned(self._rules[number]))
+            texts = {atom: self._text(atom) for atom in mentioned if atom not in self._atoms}
+            self._make_room(
+                {text for text in texts.values() if text is not None}.difference(self._priorities)
+            )
+            for atom, text in texts.items():
+                self._atoms[atom] = self._new_atom(backend, text)
+                places[atom] = self._atoms[atom].literal
             for number in new:
                 rule = self._rules[number]
                 body = [self._atoms[atom].literal for atom in rule.positive]
@@ -204,18 +204,17 @@ class LiveProgram:
                         places[atom] = self._extend(backend, self._atoms[atom])
                 backend.add_rule([places[atom] for atom in rule.heads], body)
 
-    def _new_atom(self, backend: Backend, number: int) -> LiveAtom:
+    def _new_atom(self, backend: Backend, text: str | None) -> LiveAtom:
         atom = LiveAtom(backend.add_atom(), self._external(backend, False))
         backend.add_rule([atom.literal], [atom.end])
         self._allocated += 1
-        text = self._text(number)
         if text is not None:
             atom.before = self._external(backend, False)
             changed = backend.add_atom()
             backend.add_rule([changed], [atom.literal, -atom.before])
             backend.add_rule([changed], [-atom.literal, atom.before])
             backend.add_minimize(_CLOSENESS, [(changed, 1)])
-            backend.add_minimize(self._priority(text), [(-atom.literal, 1)])
+            backend.add_minimize(self._priorities[text], [(-atom.literal, 1)])
             self._allocated += 1
         return atom
 
@@ -230,18 +229,20 @@ class LiveProgram:
         self._allocated += 1
         return literal
 
-    def _priority(self, text: str) -> int:
-        """A priority above those of all later texts and below those of all earlier ones."""
-        place = bisect_left(self._texts, text, key=lambda known: known[0])
-        if place < len(self._texts) and self._texts[place][0] == text:
-            return _CLOSENESS - self._texts[place][1]
-        low = self._texts[place - 1][1] if place else 0
-        high = self._texts[place][1] if place < len(self._texts) else _CLOSENESS
-        middle = (low + high) // 2
-        # When there is no room left between two texts a new solver makes room.
-        self._crowded = self._crowded or middle == low
-        insort(self._texts, (text, middle))
-        return _CLOSENESS - middle
+    def _make_room(self, new: Iterable[str]) -> None:
+        """Give new texts priorities, above those of all later texts and below all earlier ones."""
+        groups: dict[int, list[str]] = {}
+        for text in sorted(new):
+            groups.setdefault(bisect_left(self._texts, text), []).append(text)
+        for place, texts in groups.items():
+            low = self._priorities[self._texts[place]] if place < len(self._texts) else 0
+            high = self._priorities[self._texts[place - 1]] if place else _CLOSENESS
+            step = (high - low) // (len(texts) + 1)
+            # When there is no room left between two texts a new solver makes room.
+            self._crowded = self._crowded or not step
+            for distance, text in enumerate(texts, start=1):
+                self._priorities[text] = high - distance * step
+        self._texts = sorted(self._priorities)
 
 
 @dataclass(slots=True)
@@ -281,7 +282,7 @@ class LiveSolvable(Solvable):
                 if solution is not None:
                     return self._read(solution)
                 core = handle.core()
-            if len(core) != 1:
+            if len(core) != 1 or core[0] not in kept:
                 return None
             kept[kept.index(core[0])] *= -1
         return None

@@ -1,7 +1,7 @@
 """Hypothetical answers as users see them: ranked, as lines, and as changes over time."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, count
@@ -75,15 +75,36 @@ class ChangeKind(StrEnum):
     REFUTED = "refuted"
 
 
-class Change(NamedTuple):
-    """What happened to an answer at a time point; `answer` is the one that lacks least.
+class Change:
+    """What happened to an answer at a time point.
 
-    A refuted answer is shown as it was before: its evidence leads nowhere any more.
+    `values` are those of the query's variables; `answer` is the one for them that lacks least, made
+    when it is asked for. A refuted answer is shown as it was before: its evidence leads nowhere.
     """
 
-    t: int
-    kind: ChangeKind
-    answer: HypotheticalAnswer
+    __slots__ = ("_answer", "_make", "kind", "t", "values")
+
+    def __init__(
+        self,
+        t: int,
+        kind: ChangeKind,
+        values: dict[str, Constant | None],
+        make: Callable[[], HypotheticalAnswer],
+    ) -> None:
+        self.t = t
+        self.kind = kind
+        self.values = values
+        self._make = make
+        self._answer: HypotheticalAnswer | None = None
+
+    @property
+    def answer(self) -> HypotheticalAnswer:
+        if self._answer is None:
+            self._answer = self._make()
+        return self._answer
+
+    def __repr__(self) -> str:
+        return f"Change({self.t}, {self.kind}, {self.values})"
 
 
 def rank(answer: HypotheticalAnswer) -> tuple[object, ...]:
@@ -120,6 +141,14 @@ def answer_line(answer: HypotheticalAnswer) -> str:
     return json.dumps(line, ensure_ascii=False)
 
 
+def values(instance: Instance, variables: tuple[str, ...]) -> dict[str, Constant | None]:
+    """The values of the query's variables; None for those that are not known yet."""
+    return {
+        variable: slot if isinstance(slot, int | float | str) else None
+        for variable, slot in zip(variables, instance.answer, strict=True)
+    }
+
+
 def shown(
     instance: Instance,
     variables: tuple[str, ...],
@@ -131,10 +160,7 @@ def shown(
     deadline = max((_decided(literal, delays) for literal in instance.hypotheses), default=inf)
     return HypotheticalAnswer(
         t,
-        {
-            variable: slot if isinstance(slot, int | float | str) else None
-            for variable, slot in zip(variables, instance.answer, strict=True)
-        },
+        values(instance, variables),
         _timed_atoms(instance.evidence, names),
         _timed_atoms(instance.hypotheses, names),
         None if deadline == inf else int(deadline),
@@ -150,9 +176,13 @@ def _decided(literal: Literal, delays: Mapping[Signature, float]) -> float:
 
 def _program_names(instance: Instance) -> dict[str, Slot]:
     """Names without the numbers that resolution gave them, told apart where they meet."""
-    literals = sorted(instance.evidence | instance.hypotheses, key=str)
+    literals = instance.evidence | instance.hypotheses
     slots: list[Expression] = [arg for literal in literals for arg in literal.pattern.args]
     slots += [literal.t for literal in literals if isinstance(literal.t, Time)]
+    if all(isinstance(slot, int | float | str) for slot in slots) and not instance.where:
+        return {}
+    slots = [arg for literal in sorted(literals, key=str) for arg in literal.pattern.args]
+    slots += [literal.t for literal in sorted(literals, key=str) if isinstance(literal.t, Time)]
     for condition, _ in sorted(instance.where, key=str):
         if isinstance(condition, Pattern):
             slots += condition.args
@@ -180,15 +210,16 @@ def _renamed(restriction: Restriction, names: Mapping[str, Slot]) -> Restriction
 def _timed_atoms(literals: Iterable[Literal], names: Mapping[str, Slot]) -> tuple[TimedAtom, ...]:
     atoms = []
     for t, pattern, negated in literals:
-        args = tuple(_term(arg) for arg in put_pattern(pattern, names).args)
+        args = put_pattern(pattern, names).args if names else pattern.args
         when = t if isinstance(t, int) else str(put_time(t, names))
-        atoms.append(TimedAtom(when, Atom(pattern.predicate, args), negated))
+        atom = Atom(pattern.predicate, tuple([_term(arg) for arg in args]))
+        atoms.append(TimedAtom(when, atom, negated))
     return tuple(sorted(atoms, key=_in_time_order))
 
 
-def _in_time_order(item: TimedAtom) -> tuple[bool, int, str]:
-    unbound = isinstance(item.t, str)
-    return (unbound, 0 if isinstance(item.t, str) else item.t, str(item))
+def _in_time_order(item: TimedAtom) -> tuple[bool, int, str, bool, str]:
+    t, (predicate, args), negated = item
+    return (isinstance(t, str), 0 if isinstance(t, str) else t, predicate, negated, str(args))
 
 
 def _term(slot: Slot) -> Term:

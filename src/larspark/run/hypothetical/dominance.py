@@ -10,11 +10,10 @@ from larspark.base.terms import Variable, Wildcard
 from larspark.run.hypothetical.clause import Clause, Ends, Premise
 from larspark.run.hypothetical.dataset import Background
 from larspark.run.hypothetical.instances import Absences
-from larspark.run.hypothetical.literals import Instance, Literal, Prospect
+from larspark.run.hypothetical.literals import Instance, Literal, Prospect, Restriction
 from larspark.run.hypothetical.patterns import (
     ORIGIN,
     Bindings,
-    Condition,
     Pattern,
     Slot,
     Time,
@@ -34,7 +33,8 @@ def minimal_answers(
     `general` are instances with variables in their answers, whose instances may beat others.
     """
     by_answer: dict[tuple[Slot, ...], dict[Instance, None]] = {}
-    for instance in map(_condensed, group):
+    for instance in group:
+        instance = _condensed(instance, rival.background)
         by_answer.setdefault(instance.answer, {})[instance] = None
     kept: list[Instance] = []
     for answer, own in by_answer.items():
@@ -77,20 +77,40 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") ->
             yield instance
 
 
-def _condensed(instance: Instance) -> Instance:
+def _condensed(instance: Instance, background: Background) -> Instance:
     """Without hypotheses that say less than others: who needs `p(a)` need not ask for `p(_)`."""
     places = {(literal.t, literal.pattern.predicate) for literal in instance.hypotheses}
     if len(places) == len(instance.hypotheses) or not any(map(_is_open, instance.hypotheses)):
         return instance
-    kept: dict[str, Slot] = {name: Variable(name) for name in object_names(instance.answer)}
-    for restriction in instance.where:
-        condition = restriction.condition
-        sides = condition.args if isinstance(condition, Pattern) else condition[1:]
-        kept.update({name: Variable(name) for name in object_names(sides)})
-    for image, _ in _images([*instance.hypotheses], instance.hypotheses, kept):
+    for image, bindings in _images([*instance.hypotheses], instance.hypotheses, _kept(instance)):
         if image < instance.hypotheses:
-            return _condensed(instance._replace(hypotheses=image))
+            where = _restricted(instance, bindings, background)
+            if where is not None:
+                smaller = instance._replace(hypotheses=image, where=where)
+                return _condensed(smaller, background)
     return instance
+
+
+def _kept(instance: Instance) -> dict[str, Slot]:
+    """The variables of the answer stay: with values for them it would be another answer."""
+    return {name: Variable(name) for name in object_names(instance.answer)}
+
+
+def _restricted(
+    instance: Instance, bindings: Bindings, background: Background
+) -> frozenset[Restriction] | None:
+    """What restricts the variables that are left by the bindings; None if they are not allowed."""
+    left = set()
+    for condition, negated in instance.where:
+        if isinstance(condition, Pattern):
+            left.add(Restriction(put_pattern(condition, bindings), negated))
+            continue
+        ways = solutions((), (put_condition(condition, bindings),), {}, background)
+        decided = next(ways, None)
+        if decided is None:
+            return None
+        left.update(Restriction(undecided) for undecided in decided[1])
+    return frozenset(left)
 
 
 def _is_open(literal: Literal) -> bool:
@@ -101,22 +121,12 @@ def _covers(general: Instance, instance: Instance, background: Background) -> bo
     """Does a choice of values make the one need less than the other?"""
     if len(general.hypotheses) > len(instance.hypotheses):
         return False
-    # The variables of the answer stay: with values for them it would be another answer.
-    kept: dict[str, Slot] = {name: Variable(name) for name in object_names(general.answer)}
-    for image, bindings in _images([*general.hypotheses], instance.hypotheses, kept):
+    for image, bindings in _images([*general.hypotheses], instance.hypotheses, _kept(general)):
         less = image < instance.hypotheses
-        if not less and not (image == instance.hypotheses and general.evidence < instance.evidence):
-            continue
-        restrictions = [
-            put_condition(r.condition, bindings)
-            for r in general.where
-            if isinstance(r.condition, Condition)
-        ]
-        if len(restrictions) < len(general.where):
-            continue
-        allowed = {restriction.condition for restriction in instance.where}
-        if any(set(left) <= allowed for _, left in solutions((), restrictions, {}, background)):
-            return True
+        if less or (image == instance.hypotheses and general.evidence < instance.evidence):
+            where = _restricted(general, bindings, background)
+            if where is not None and where <= instance.where:
+                return True
     return False
 
 

@@ -4,7 +4,8 @@ What a candidate stands for is worked out once. Then, as time passes, answers dr
 hypothesis does not come true; only where runs go on or absence is asked for, it is looked at again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple, TypeAlias
@@ -58,9 +59,9 @@ class Following:
         if any(map(_is_general, changed)):
             changed.update(dict.fromkeys(self._pools))
         found = [change for answer in changed for change in self._compared(answer, general, t)]
-        return sorted(found, key=lambda change: (change.kind, rank(change.answer)))
+        return sorted(found, key=_in_order)
 
-    def _refreshed(self, candidate: Candidate, t: int) -> Iterable[_Answer]:
+    def _refreshed(self, candidate: Candidate, t: int) -> dict[_Answer, None]:
         """The answers that changed because time passed."""
         if not candidate.is_steady(t):
             return self._replaced(candidate, t)
@@ -76,7 +77,7 @@ class Following:
             del self._instances[candidate]
         return gone
 
-    def _replaced(self, candidate: Candidate, t: int) -> Iterable[_Answer]:
+    def _replaced(self, candidate: Candidate, t: int) -> dict[_Answer, None]:
         """The answers that changed because the candidate came, changed or went."""
         changed: dict[_Answer, None] = {}
         for _, instance in self._instances.pop(candidate, ()):
@@ -123,13 +124,13 @@ class Following:
         kept = self._outlook.minimal([*self._pools.get(answer, ())], general, t)
         if not kept:
             if before is not None and before.instance.hypotheses:
-                yield Change(t, ChangeKind.REFUTED, self._outlook.shown(before.instance, before.t))
+                yield self._change(t, ChangeKind.REFUTED, before)
             return
         best = min(kept, key=_lacking)
         least = [one for one in kept if _lacking(one) == _lacking(best)]
         if len(least) > 1:
             best = min(least, key=lambda one: rank(self._outlook.shown(one, t)))
-        self._best[answer] = _Best(t, best)
+        self._best[answer] = now = _Best(t, best)
         missing = len(best.hypotheses)
         known = None if before is None else len(before.instance.hypotheses)
         if known is None:
@@ -138,7 +139,15 @@ class Following:
             kind = ChangeKind.STRENGTHENED if missing else ChangeKind.CONFIRMED
         else:
             return
-        yield Change(t, kind, self._outlook.shown(best, t))
+        yield self._change(t, kind, now)
+
+    def _change(self, t: int, kind: ChangeKind, best: _Best) -> Change:
+        make = partial(self._outlook.shown, best.instance, best.t)
+        return Change(t, kind, self._outlook.values(best.instance), make)
+
+
+def _in_order(change: Change) -> tuple[str, str]:
+    return (change.kind, str(change.values))
 
 
 def _first(instance: Instance) -> float:

@@ -6,7 +6,7 @@ A time variable without an upper end stays a variable: that answer waits without
 from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from math import inf
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from larspark.base.terms import Variable
 from larspark.run.hypothetical.candidates import Candidate, Run
@@ -22,7 +22,10 @@ from larspark.run.hypothetical.patterns import (
     put_condition,
     put_pattern,
 )
-from larspark.run.hypothetical.solving import solutions
+from larspark.run.hypothetical.solving import Undecided, solutions
+
+# One value for each time variable; None for those that have no upper end.
+Moments: TypeAlias = tuple[int | None, ...]
 
 
 class Absences(Protocol):
@@ -40,17 +43,12 @@ def instances(
 ) -> Iterator[Instance]:
     """All answers that a candidate stands for, given the facts up to t."""
     clause = candidate.clause
-    bindings: dict[str, Slot] = {
-        name: value
-        for name, value in zip(clause.names, candidate.values, strict=True)
-        if value is not None
-    }
     found = dict.fromkeys(
         moments for ends in _current(candidate, t) for moments in clause.moments(*ends)
     )
+    grounding = _Grounding(candidate, t, background, absences)
     for moments in found:
-        grounding = _Grounding(candidate, moments, clause.timed(bindings, moments), t, background)
-        yield from grounding.run(absences)
+        yield from grounding.at(moments)
 
 
 def _current(candidate: Candidate, t: int) -> Iterator[tuple[Ends, Ends]]:
@@ -74,118 +72,150 @@ def _current(candidate: Candidate, t: int) -> Iterator[tuple[Ends, Ends]]:
         return
     # Only absence is asked for: some of it has to be known already.
     for denial in clause.denials:
-        where = denial.occurrence
-        number = clause.times.index(where.variable)
-        begun = clause.narrowed(*ends, number, -inf, t - where.first)
+        number = clause.times.index(denial.occurrence.variable)
+        begun = clause.narrowed(*ends, number, -inf, t - denial.occurrence.first)
         if begun is not None:
             yield begun
 
 
+class _Expected(NamedTuple):
+    """What has to come at one time point, and what restricts its variables."""
+
+    literal: Literal
+    where: tuple[Restriction, ...]
+
+
 class _Grounding:
-    """One choice of time points for a candidate."""
+    """A candidate at a time point; what its choices of times have in common is found once."""
 
     def __init__(
-        self,
-        candidate: Candidate,
-        moments: tuple[int | None, ...],
-        bindings: dict[str, Slot],
-        t: int,
-        background: Background,
+        self, candidate: Candidate, t: int, background: Background, absences: Absences
     ) -> None:
         self._candidate = candidate
         self._clause = candidate.clause
-        self._moments = moments
-        self._bindings = bindings
         self._t = t
         self._background = background
-        self._where: set[Restriction] = set()
+        self._absences = absences
+        self._bindings: dict[str, Slot] = {
+            name: value
+            for name, value in zip(candidate.clause.names, candidate.values, strict=True)
+            if value is not None
+        }
+        self._expected_at: dict[tuple[int, int | Time], _Expected | None] = {}
+        self._prospects: dict[Denied, Prospect] = {}
 
-    def run(self, absences: Absences) -> Iterator[Instance]:
-        if not self._conditions_hold():
+    def at(self, moments: Moments) -> Iterator[Instance]:
+        """The instances for one choice of times: several if several facts met a premise."""
+        bindings = self._clause.timed(self._bindings, moments)
+        where = self._undecided(bindings)
+        if where is None:
             return
         seen: list[list[Literal]] = []
-        expected: set[Literal] = set()
+        expected: dict[Literal, None] = {}
         for premise, part in zip(self._clause.premises, self._candidate.parts, strict=True):
             if isinstance(part, tuple):
                 seen.append([_fact(premise, *part)])
                 continue
-            for point in self._points(premise):
+            for point in self._points(premise, moments):
                 if part is not None and isinstance(point, int) and point <= self._t:
                     seen.append([_fact(premise, point, row) for row in part.rows(point)])
                     continue
-                pattern = self._expected(premise, point)
-                if pattern is None:
+                needed = self._expected(premise, point, bindings)
+                if needed is None:
                     return
-                expected.add(Literal(point, pattern))
-        undecided: list[Denied] = []
+                expected[needed.literal] = None
+                where.update(needed.where)
         absent: list[Literal] = []
-        for denied in self._clause.denied(self._bindings):
-            match absences.prospect(denied, self._t):
-                case Prospect.CERTAIN:
-                    return
-                case Prospect.IMPOSSIBLE:
-                    absent.append(denied.literal)
-                case Prospect.OPEN:
-                    undecided.append(denied)
-        if undecided and not absences.consistent(undecided, frozenset(expected), self._t):
-            return
-        if not self._clause.premises and self._clause.denials and not absent:
-            return
-        expected.update(denied.literal for denied in undecided)
-        answer = tuple(put(slot, self._bindings) for slot in self._clause.goal.answer)
-        hypotheses, where = frozenset(expected), frozenset(self._where)
+        if self._clause.denials:
+            split = self._split(bindings, frozenset(expected))
+            if split is None:
+                return
+            absent, hoped = split
+            expected.update(dict.fromkeys(hoped))
+        answer = tuple(put(slot, bindings) for slot in self._clause.goal.answer)
+        hypotheses, restrictions = frozenset(expected), frozenset(where)
         for choice in product(*seen):
-            yield Instance(answer, frozenset((*absent, *choice)), hypotheses, where)
+            yield Instance(answer, frozenset((*absent, *choice)), hypotheses, restrictions)
 
-    def _conditions_hold(self) -> bool:
-        checks = tuple(
-            put_pattern(check, self._bindings)
+    def _undecided(self, bindings: dict[str, Slot]) -> set[Restriction] | None:
+        """What restricts variables that are not known yet; None when something is false."""
+        if not self._candidate.undecided:
+            return set()
+        checks: list[Undecided] = [
+            put_pattern(check, bindings)
             if isinstance(check, Pattern)
-            else put_condition(check, self._bindings)
+            else put_condition(check, bindings)
             for check in self._candidate.undecided
-        )
-        if not checks:
-            return True
+        ]
         for _, left in solutions((), checks, {}, self._background):
-            self._where.update(Restriction(check, isinstance(check, Pattern)) for check in left)
-            return True
-        return False
+            return {Restriction(check, isinstance(check, Pattern)) for check in left}
+        return None
 
-    def _points(self, premise: Premise) -> Iterator[int | Time]:
-        moment = self._moments[premise.time]
+    def _split(
+        self, bindings: dict[str, Slot], expected: frozenset[Literal]
+    ) -> tuple[list[Literal], list[Literal]] | None:
+        """The absences that are known and those that are not; None when one is not given."""
+        absent: list[Literal] = []
+        undecided: list[Denied] = []
+        for denied in self._clause.denied(bindings):
+            prospect = self._prospects.get(denied)
+            if prospect is None:
+                prospect = self._prospects[denied] = self._absences.prospect(denied, self._t)
+            if prospect is Prospect.CERTAIN:
+                return None
+            if prospect is Prospect.IMPOSSIBLE:
+                absent.append(denied.literal)
+            else:
+                undecided.append(denied)
+        if not self._clause.premises and not absent:
+            return None
+        if undecided and not self._absences.consistent(undecided, expected, self._t):
+            return None
+        return absent, [denied.literal for denied in undecided]
+
+    def _points(self, premise: Premise, moments: Moments) -> Iterator[int | Time]:
+        moment = moments[premise.time]
         if moment is None:
             name = self._clause.times[premise.time]
             yield from (Time(name, offset) for offset in range(premise.first, premise.last + 1))
         else:
             yield from range(premise.first_point(moment), moment + premise.last + 1)
 
-    def _expected(self, premise: Premise, point: int | Time) -> Pattern | None:
-        """The atom that has to come; its own variables are named after the time point.
+    def _expected(
+        self, premise: Premise, point: int | Time, bindings: dict[str, Slot]
+    ) -> _Expected | None:
+        """The atom that has to come; None when background data leaves no value for it."""
+        if premise.times:
+            return self._made(premise, point, bindings)
+        key = (premise.number, point)
+        if key not in self._expected_at:
+            self._expected_at[key] = self._made(premise, point, bindings)
+        return self._expected_at[key]
 
-        None when background data leaves no value for them.
-        """
+    def _made(
+        self, premise: Premise, point: int | Time, bindings: dict[str, Slot]
+    ) -> _Expected | None:
         occurrence = premise.occurrence
+        # Its own variables may differ from time point to time point, and so do their names.
         own: dict[str, Slot] = {
             name: Variable(f"{name.partition('.')[0]}{point}") for name in occurrence.local
         }
-        bindings = self._bindings | own
-        pattern = put_pattern(occurrence.pattern, bindings)
+        all_bindings = bindings | own
+        pattern = put_pattern(occurrence.pattern, all_bindings)
         if not premise.filtered:
-            return pattern
-        conditions = tuple(put_condition(c, bindings) for c in occurrence.conditions)
-        rigid = tuple(put_pattern(p, bindings) for p in occurrence.rigid)
+            return _Expected(Literal(point, pattern), ())
+        conditions = tuple(put_condition(c, all_bindings) for c in occurrence.conditions)
+        rigid = tuple(put_pattern(p, all_bindings) for p in occurrence.rigid)
         ways = list(islice(solutions(rigid, conditions, {}, self._background), 2))
         if not ways:
             return None
-        known, left = ways[0]
         if len(ways) > 1:
-            self._where.update(map(Restriction, rigid))
-            self._where.update(map(Restriction, conditions))
-            return pattern
-        for check in left:
-            if isinstance(check, Condition):
-                self._where.add(Restriction(put_condition(check, known)))
-        return put_pattern(pattern, known)
+            where = (*map(Restriction, rigid), *map(Restriction, conditions))
+            return _Expected(Literal(point, pattern), where)
+        known, left = ways[0]
+        decided = [put_condition(check, known) for check in left if isinstance(check, Condition)]
+        literal = Literal(point, put_pattern(pattern, known))
+        return _Expected(literal, tuple(map(Restriction, decided)))
 
 
 def _fact(premise: Premise, t: int, row: Row) -> Literal:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from larspark.base.atoms import Signature
-from larspark.run.hypothetical.answers import HypotheticalAnswer, shown
+from larspark.base.terms import Constant
+from larspark.run.hypothetical.answers import HypotheticalAnswer, shown, values
 from larspark.run.hypothetical.candidates import Candidate, Candidates
 from larspark.run.hypothetical.dataset import History, Row
 from larspark.run.hypothetical.dominance import Rivals, minimal_answers
@@ -60,3 +61,6 @@ class Outlook:
 
     def shown(self, instance: Instance, t: int) -> HypotheticalAnswer:
         return shown(instance, self._prepared.variables, t, self._delays)
+
+    def values(self, instance: Instance) -> dict[str, Constant | None]:
+        return values(instance, self._prepared.variables)

@@ -7,18 +7,20 @@ import numpy as np
 
 from larspark.run.interval.kernels.cover import (
     cover_add,
-    cover_compact,
+    cover_drop,
+    cover_link,
     cover_remove,
     cover_settle,
 )
 from larspark.run.interval.kernels.layout import (
-    FOREVER,
+    HEAD,
     KEYS,
+    LAP,
     NONE,
     RING,
     SETTLED,
+    TAIL,
     TO,
-    USED,
     Ints,
 )
 from larspark.run.interval.kernels.probe import join, subtract
@@ -36,7 +38,17 @@ class Store:
     [[1, 5, 7], [8, 9, 7]]
     """
 
-    __slots__ = ("_columns", "_counters", "_due", "_heads", "_links", "_rows", "_told", "width")
+    __slots__ = (
+        "_columns",
+        "_counters",
+        "_due",
+        "_heads",
+        "_links",
+        "_rows",
+        "_told",
+        "_waits",
+        "width",
+    )
 
     def __init__(self, width: int, settled: int) -> None:
         self.width = width
@@ -46,21 +58,36 @@ class Store:
 
     def clear(self, settled: int) -> None:
         """Forget all rows, and begin after this time point."""
+        self._fill(np.empty((0, KEYS + self.width), np.int64), settled, _SMALLEST)
+
+    def _fill(self, rows: Ints, settled: int, capacity: int) -> None:
+        """Start anew with some rows, and room for more."""
         tables = 1 + len(self._columns)
-        self._rows = np.empty((_SMALLEST, KEYS + self.width), np.int64)
-        self._links = np.empty((_SMALLEST, tables + self._told), np.int32)
-        self._heads = np.full((tables, _SMALLEST), NONE, np.int32)
-        self._due = np.full(RING if self._told else 0, NONE, np.int32)
-        self._counters = np.array([0, 0, settled, 0], np.int64)
+        self._rows = np.empty((capacity, KEYS + self.width), np.int64)
+        self._rows[: len(rows)] = rows
+        self._links = np.empty((capacity, tables), np.uint32)
+        self._heads = np.empty((tables, 1 << (capacity - 1).bit_length()), np.uint32)
+        self._waits = np.empty(capacity if self._told else 0, np.int64)
+        self._due = np.empty(RING if self._told else 0, np.int64)
+        self._counters = np.array([0, len(rows), 0, settled, 0], np.int64)
+        cover_link(
+            self._rows,
+            self._links,
+            self._heads,
+            self._columns,
+            self._waits,
+            self._due,
+            self._counters,
+        )
 
     def __len__(self) -> int:
         """How many rows hold now or later."""
-        return int((self._rows[: self._counters[USED], TO] > self._counters[SETTLED]).sum())
+        return int((self._kept()[:, TO] > self._counters[SETTLED]).sum())
 
     @property
     def bytes(self) -> int:
         """The memory that the rows and their hash tables take."""
-        arrays = (self._rows, self._links, self._heads, self._due)
+        arrays = (self._rows, self._links, self._heads, self._waits, self._due)
         return sum(array.nbytes for array in arrays)
 
     def index(self, keys: Sequence[int]) -> "Index":
@@ -73,18 +100,14 @@ class Store:
         for number, known in enumerate(self._columns):
             if np.array_equal(known, padded):
                 return Index(self, number + 1, columns)
-        rows, settled = self.rows(), self.settled
         self._columns = np.vstack([self._columns, padded[np.newaxis]])
-        self.clear(settled)
-        self.add(rows, -FOREVER)
+        self._fill(self.rows(), self.settled, len(self._rows))
         return Index(self, len(self._columns), columns)
 
     def tell(self) -> None:
         """Be ready to say what begins and ends as time passes."""
-        rows, settled = self.rows(), self.settled
         self._told = True
-        self.clear(settled)
-        self.add(rows, -FOREVER)
+        self._fill(self.rows(), self.settled, len(self._rows))
 
     def add(self, batch: Ints, floor: int) -> Ints:
         """Add intervals from `floor` on; gives what is newly covered."""
@@ -98,6 +121,7 @@ class Store:
             self._links,
             self._heads,
             self._columns,
+            self._waits,
             self._due,
             self._counters,
             batch,
@@ -112,6 +136,7 @@ class Store:
             self._links,
             self._heads,
             self._columns,
+            self._waits,
             self._due,
             self._counters,
             batch,
@@ -121,7 +146,7 @@ class Store:
     def settle(self, upto: int) -> tuple[Ints, Ints]:
         """Let time pass: the rows that began, and those that ended before `upto`, if it has to tell."""
         if self._told:
-            return cover_settle(self._rows, self._links, self._due, self._counters, upto)
+            return cover_settle(self._rows, self._waits, self._due, self._counters, upto)
         self._counters[SETTLED] = upto
         return self._rows[:0], self._rows[:0]
 
@@ -132,37 +157,29 @@ class Store:
 
     def rows(self) -> Ints:
         """All rows that hold now or later, or ended only now."""
-        used = self._rows[: self._counters[USED]]
-        return used[used[:, TO] >= self._counters[SETTLED]]
+        kept = self._kept()
+        return kept[kept[:, TO] >= self._counters[SETTLED]]
 
-    def compact(self) -> None:
-        """Throw out what is over."""
-        cover_compact(
-            self._rows,
-            self._links,
-            self._heads,
-            self._columns,
-            self._due,
-            self._counters,
-            self.settled,
-        )
+    def _kept(self) -> Ints:
+        """All rows in the ring, in the order they came."""
+        head, tail, lap = self._counters[HEAD], self._counters[TAIL], self._counters[LAP]
+        first, last = head - lap, tail - lap
+        capacity = len(self._rows)
+        if last <= capacity:
+            return self._rows[first:last]
+        return np.concatenate([self._rows[first:], self._rows[: last - capacity]])
 
     def _reserve(self, more: int) -> None:
-        if self._counters[USED] + more <= len(self._rows):
+        counters = self._counters
+        if counters[TAIL] - counters[HEAD] + more <= len(self._rows):
             return
-        self.compact()
-        used = int(self._counters[USED])
-        # Half of the rows are free after this, so that compacting is worth its while.
-        needed = 2 * (used + more)
-        if needed <= len(self._rows):
+        cover_drop(self._rows, self._due, counters)
+        if counters[TAIL] - counters[HEAD] + more <= len(self._rows):
             return
-        capacity = max(needed * 5 // 4, _SMALLEST)
-        self._rows = _resized(self._rows, capacity)
-        self._links = _resized(self._links, capacity)
-        buckets = 1 << (capacity - 1).bit_length()
-        if buckets > self._heads.shape[1]:
-            self._heads = np.empty((len(self._heads), buckets), np.int32)
-            self.compact()
+        # Old rows that still hold stand in the way of the ring, or it is too small.
+        rows = self.rows()
+        needed = len(rows) + more
+        self._fill(rows, self.settled, max(len(self._rows), needed + needed // 2))
 
     def state(self) -> dict[str, Ints]:
         """What has to be kept to go on later."""
@@ -173,8 +190,7 @@ class Store:
         rows = state["rows"]
         if rows.ndim != 2 or rows.shape[1] != KEYS + self.width:
             raise ValueError("the rows of a store have another width")
-        self.clear(int(state["settled"][0]))
-        self.add(rows, -FOREVER)
+        self._fill(rows, int(state["settled"][0]), max(len(rows) + len(rows) // 2, _SMALLEST))
 
 
 class Index(NamedTuple):
@@ -217,10 +233,6 @@ class Index(NamedTuple):
 def grown(lines: Ints, more: int) -> Ints:
     """The same lines with room for `more`, and half as many again."""
     needed = len(lines) + more
-    return _resized(lines, needed + needed // 2)
-
-
-def _resized(lines: np.ndarray, capacity: int) -> np.ndarray:
-    larger = np.empty((capacity, lines.shape[1]), lines.dtype)
+    larger = np.empty((needed + needed // 2, lines.shape[1]), np.int64)
     larger[: len(lines)] = lines
     return larger

@@ -1,10 +1,11 @@
 """Keeping an answer stream of a plain program up to date by truth maintenance."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import cast
 
 from larspark.base.atoms import Atom, Element
 from larspark.run.asp.core import Core, CoreRule, element_of
+from larspark.run.asp.dependencies import recursive
 from larspark.run.asp.elements import Arrival
 from larspark.run.asp.evaluators import Derived, Evaluator, one_shot
 from larspark.run.asp.feeds import Feeds, Row
@@ -18,6 +19,9 @@ SEVERAL = (
     "the program can have several answer streams: "
     "this run follows one of them, and changes what it must"
 )
+# No time point: stands for the evaluation time.
+_NOW = -(2**64)
+
 HANDED_OVER = "truth maintenance found no answer stream at {t}: from there on the solver is asked"
 
 
@@ -42,11 +46,17 @@ class TmsEvaluator:
         self._task = task
         self._core = core
         self._feeds = Feeds(core, task.background, task.elements)
-        self._wanted = [(p, *core.predicates[p]) for p in sorted(task.wanted)]
+        self._wanted = {
+            relation: (p, pinned)
+            for p, (relation, pinned) in core.predicates.items()
+            if p in task.wanted
+        }
+        self._recursive = recursive(core)
         self._now: tuple[int, View] = (0, View(0, -1))
         self._is_new = True
-        self._network = Network()
-        self._grounder = Grounder(core, self._feeds, self._network)
+        # The elements that are IN; those that hold at the evaluation time have no time of their own.
+        self._holding: dict[int, Element] = {}
+        self._start()
         self._solver: Evaluator | None = None
 
     def begin(self, t: int, whole: View) -> None:
@@ -89,20 +99,37 @@ class TmsEvaluator:
             self._is_new = False
         elif self._grounder.wasteful:
             preferred = [(r, row) for n, r, row in self._grounder.atoms() if self._network.holds(n)]
-            self._network = Network()
-            self._grounder = Grounder(self._core, self._feeds, self._network)
+            self._start()
         self._grounder.tick()
         for relation, row in preferred:
             number = self._grounder.number(relation, row)
             if number is not None:
                 self._network.prefer(number)
         self._network.relabel()
-        return frozenset(self._answer())
+        return self._answer()
 
-    def _answer(self) -> Iterator[Element]:
-        for signature, relation, pinned in self._wanted:
-            for row, number in self._grounder.rows(relation):
-                if self._network.holds(number):
-                    element = element_of(signature, row, pinned, self._now[0])
-                    if self._task.elements.holds(*element) is None:
-                        yield element
+    def _start(self) -> None:
+        self._holding = {}
+        self._network = Network(self._is_recursive)
+        self._grounder = Grounder(self._core, self._feeds, self._network)
+
+    def _is_recursive(self, number: int) -> bool:
+        return self._grounder.atom(number)[0] in self._recursive
+
+    def _answer(self) -> Derived:
+        for number in self._network.changes():
+            if not self._network.holds(number):
+                self._holding.pop(number, None)
+                continue
+            relation, row = self._grounder.atom(number)
+            if relation in self._wanted:
+                signature, pinned = self._wanted[relation]
+                self._holding[number] = element_of(signature, row, pinned, _NOW)
+        now, _ = self._now
+        answer = frozenset(
+            Element(now, e.atom) if e.t == _NOW else e for e in self._holding.values()
+        )
+        if self._task.remembered:
+            # What the stream remembers is not derived.
+            return frozenset(e for e in answer if self._task.elements.holds(*e) is None)
+        return answer

@@ -6,8 +6,8 @@ IN node rests on the literals of its supporting rule, an OUT node on the literal
 rules. Everything else keeps its label, and choices are kept where that is possible.
 """
 
-from collections.abc import Iterable
-from enum import Enum, IntFlag
+from collections.abc import Callable, Iterable
+from enum import Enum
 
 # So many dead ends are walked into before the network gives up.
 DEAD_ENDS = 1_000
@@ -28,28 +28,34 @@ class Label(Enum):
 IN, OUT, UNKNOWN, ASSUMED = Label.IN, Label.OUT, Label.UNKNOWN, Label.ASSUMED
 
 
-class Place(IntFlag):
-    """Where a node stands in a rule's body."""
-
-    POSITIVE = 1
-    NEGATIVE = 2
-
-
-POSITIVE, NEGATIVE = Place.POSITIVE, Place.NEGATIVE
+# Where a node stands in a rule's body: flags, because it can be in both places.
+POSITIVE, NEGATIVE = 1, 2
 
 
 class Node:
     """A ground atom."""
 
-    __slots__ = ("label", "number", "open_rules", "readers", "rules", "support", "was")
+    __slots__ = (
+        "circular",
+        "label",
+        "number",
+        "open_rules",
+        "readers",
+        "rules",
+        "support",
+        "was",
+    )
 
-    def __init__(self, number: int, was: bool) -> None:
+    def __init__(self, number: int, circular: bool) -> None:
         self.number = number
+        # Can it depend on itself through positive literals?
+        self.circular = circular
         self.label = UNKNOWN
-        self.was = was
+        # Was it IN before, or would that be the better choice?
+        self.was = False
         # The rules that can derive it, and those in whose bodies it stands, with where.
         self.rules: dict[Justification, None] = {}
-        self.readers: dict[Justification, Place] = {}
+        self.readers: dict[Justification, int] = {}
         self.support: Justification | None = None
         # While labels are sought: how many rules are not refuted.
         self.open_rules = 0
@@ -80,14 +86,19 @@ class Justification:
 
 
 class Network:
-    """Labels for the atoms of a changing set of rules; see `GroundRules`."""
+    """Labels for the atoms of a changing set of rules; see `GroundRules`.
 
-    def __init__(self) -> None:
+    `circular` tells whether an atom can depend on itself through positive literals.
+    """
+
+    def __init__(self, circular: Callable[[int], bool]) -> None:
+        self._circular = circular
         self._nodes: dict[int, Node] = {}
         self._rules: dict[int, Justification] = {}
         self._next = 0
         # Nodes whose label may be wrong.
         self._doubtful: dict[Node, None] = {}
+        self._changed: dict[int, None] = {}
 
     def add(
         self,
@@ -107,7 +118,7 @@ class Network:
         for node in rule.positive:
             node.readers[rule] = POSITIVE
         for node in rule.negative:
-            node.readers[rule] = node.readers.get(rule, Place(0)) | NEGATIVE
+            node.readers[rule] = node.readers.get(rule, 0) | NEGATIVE
         self._next += 1
         self._rules[self._next] = rule
         self._begin(rule)
@@ -130,6 +141,7 @@ class Network:
         node = self._nodes.pop(atom, None)
         if node is not None:
             self._doubtful.pop(node, None)
+            self._changed[atom] = None
 
     def prefer(self, atom: int) -> None:
         """Of several labels, IN is the better one for this atom."""
@@ -140,6 +152,11 @@ class Network:
         node = self._nodes.get(atom)
         return node is not None and node.label is IN
 
+    def changes(self) -> Iterable[int]:
+        """The atoms that may have got or lost the label IN since this was asked the last time."""
+        changed, self._changed = self._changed, {}
+        return changed
+
     def relabel(self) -> None:
         """Find labels for everything that changes put in doubt."""
         if not self._doubtful:
@@ -147,15 +164,17 @@ class Network:
         affected = self._affected(self._doubtful)
         if not Search(affected).run():
             # What was taken for settled may have to give way.
-            everything = dict.fromkeys(self._nodes.values())
-            if len(everything) == len(affected) or not Search(everything).run():
+            settled = len(self._nodes) - len(affected)
+            affected = dict.fromkeys(self._nodes.values())
+            if not settled or not Search(affected).run():
                 raise GiveUpError
+        self._changed.update((node.number, None) for node in affected)
         self._doubtful = {}
 
     def _node(self, number: int) -> Node:
         node = self._nodes.get(number)
         if node is None:
-            node = self._nodes[number] = Node(number, was=False)
+            node = self._nodes[number] = Node(number, self._circular(number))
             self._doubtful[node] = None
         return node
 
@@ -197,6 +216,10 @@ class Search:
         self._decisions: list[tuple[int, Node, Label]] = []
         self._pending: list[Node] = []
         self._conflict = False
+        self._circles = [node for node in nodes if node.circular]
+        self._order = list(nodes)
+        # No choice is left among the nodes before this place.
+        self._cursor = 0
         for node in nodes:
             if node.label is not UNKNOWN:
                 node.was = node.label is IN
@@ -303,31 +326,29 @@ class Search:
 
     def _unfounded(self) -> bool:
         """Label OUT what could only be supported in a circle; was there any?"""
-        waiting = [n for n in self._nodes if n.label is UNKNOWN or n.label is ASSUMED]
+        waiting = [n for n in self._circles if n.label is UNKNOWN or n.label is ASSUMED]
         if not waiting:
             return False
+        undecided = set(waiting)
         founded: set[Node] = set()
         lacking: dict[Justification, int] = {}
         pending: list[Node] = []
-
-        def found(node: Node) -> None:
-            if node not in founded:
-                founded.add(node)
-                pending.append(node)
-
         for node in waiting:
             for rule in node.rules:
                 if not rule.refutations:
-                    lacking[rule] = rule.unsupported
-                    if not rule.unsupported:
-                        found(node)
+                    lacking[rule] = sum(other in undecided for other in rule.positive)
+                    if not lacking[rule]:
+                        pending.append(node)
         while pending:
             node = pending.pop()
+            if node in founded:
+                continue
+            founded.add(node)
             for rule, place in node.readers.items():
                 if place & POSITIVE and rule in lacking:
                     lacking[rule] -= 1
                     if not lacking[rule]:
-                        found(rule.head)
+                        pending.append(rule.head)
         unfounded = [node for node in waiting if node not in founded]
         for node in unfounded:
             self._set(node, OUT)
@@ -335,16 +356,23 @@ class Search:
 
     def _choice(self) -> Node | None:
         """An undecided node on whose absence a rule waits."""
-        for node in self._nodes:
-            if node.label is UNKNOWN:
-                for rule, place in node.readers.items():
-                    if place & NEGATIVE and rule.active and not rule.refutations:
-                        return node
+        while self._cursor < len(self._order):
+            node = self._order[self._cursor]
+            if node.label is UNKNOWN and self._waited_for(node):
+                return node
+            self._cursor += 1
         return None
+
+    def _waited_for(self, node: Node) -> bool:
+        return any(
+            place & NEGATIVE and rule.active and not rule.refutations
+            for rule, place in node.readers.items()
+        )
 
     def _backtrack(self) -> bool:
         """Take back the last decision and try the opposite; False if none is left."""
         self._conflict = False
+        self._cursor = 0
         self._pending.clear()
         while self._decisions:
             mark, node, label = self._decisions.pop()

@@ -3,7 +3,7 @@
     add     [3,5] to {[1,3], [8,9]}   gives {[1,5], [8,9]}, newly covered: [4,5]
     remove  [4,8] from {[1,9]}        gives {[1,3], [9,9]}
     settle  up to 7                   tells what began and what ended until 7
-    compact                           throws out what is over
+    drop                              gives the room of the oldest rows back that are over
 
 Intervals only ever grow in place. To shrink one, its row is taken out and new rows take over, so
 that a row never becomes due earlier than the list of due rows it waits in.
@@ -13,23 +13,31 @@ import numpy as np
 
 from larspark.run.interval.kernels.compile import helper, kernel
 from larspark.run.interval.kernels.layout import (
-    BURIED,
     DEAD,
+    FOREVER,
     FROM,
+    HEAD,
     KEYS,
+    LAP,
     NONE,
+    PLACE_MASK,
     RING,
     SETTLED,
+    TAIL,
     TO,
     TOUCHED,
-    USED,
     Ints,
-    Links,
+    Places,
     enlarged,
     enlarged_line,
+    follow,
     mix,
     put,
+    slot_of,
 )
+
+# Stands for the start of a row that was taken out and waits in no list of due rows.
+RELEASED = FOREVER + 1
 
 
 @helper
@@ -59,54 +67,9 @@ def _same(rows: Ints, row: int, batch: Ints, source: int) -> bool:
 
 
 @helper
-def _link(rows: Ints, row: int, links: Links, heads: Links, columns: Ints) -> None:
-    """Enter a row into the hash table of keys and into all indexes."""
-    mask = heads.shape[1] - 1
-    bucket = _bucket(rows, row, mask)
-    links[row, 0] = heads[0, bucket]
-    heads[0, bucket] = row
-    for index in range(columns.shape[0]):
-        bucket = _index_bucket(rows, row, columns, index, mask)
-        links[row, index + 1] = heads[index + 1, bucket]
-        heads[index + 1, bucket] = row
-
-
-@helper
-def _wait(rows: Ints, row: int, links: Links, due: Links, settled: int) -> None:
-    """Put a row on the list of the time point when it begins or, if it has, when it has ended."""
-    at = rows[row, FROM] if rows[row, FROM] > settled else rows[row, TO] + 1
-    slot = min(at, settled + RING - 1) % RING
-    links[row, links.shape[1] - 1] = due[slot]
-    due[slot] = row
-
-
-@helper
-def _append(
-    rows: Ints,
-    links: Links,
-    heads: Links,
-    due: Links,
-    counters: Ints,
-    buckets: Ints,
-    batch: Ints,
-    source: int,
-    low: int,
-    high: int,
-) -> None:
-    """Add a row of its own; the caller has made sure that there is room."""
-    row = counters[USED]
-    counters[USED] = row + 1
-    put(rows, row, batch, source, low, high)
-    for table in range(heads.shape[0]):
-        bucket = buckets[source, table]
-        links[row, table] = heads[table, bucket]
-        heads[table, bucket] = row
-    if due.shape[0] > 0:
-        _wait(rows, row, links, due, counters[SETTLED])
-
-
-@helper
-def _buckets(rows: Ints, heads: Links, columns: Ints, counters: Ints, batch: Ints) -> Ints:
+def _buckets(
+    rows: Ints, heads: Places, columns: Ints, counters: Ints, batch: Ints
+) -> Ints:
     """The bucket of every batch row in every hash table.
 
     What stands there is read already here, all together, so that waiting for memory overlaps.
@@ -117,24 +80,63 @@ def _buckets(rows: Ints, heads: Links, columns: Ints, counters: Ints, batch: Int
         buckets[source, 0] = _bucket(batch, source, mask)
         for index in range(columns.shape[0]):
             buckets[source, index + 1] = _index_bucket(batch, source, columns, index, mask)
+    head = counters[HEAD]
+    first, length = head - counters[LAP], counters[TAIL] - head
     sum_of_reads = 0
     for source in range(batch.shape[0]):
-        row = heads[0, buckets[source, 0]]
-        if row != NONE:
-            sum_of_reads += rows[row, TO]
+        offset = follow(heads[0, buckets[source, 0]], head, length)
+        if offset != NONE:
+            sum_of_reads += rows[slot_of(first, offset, rows.shape[0]), TO]
         for index in range(columns.shape[0]):
             sum_of_reads += heads[index + 1, buckets[source, index + 1]]
     counters[TOUCHED] = sum_of_reads
     return buckets
 
 
+@helper
+def _wait(rows: Ints, slot: int, place: int, waits: Ints, due: Ints, settled: int) -> None:
+    """Put a row on the list of the time point when it begins or, if it has, when it has ended."""
+    at = rows[slot, FROM] if rows[slot, FROM] > settled else rows[slot, TO] + 1
+    turn = min(at, settled + RING - 1) % RING
+    waits[slot] = due[turn]
+    due[turn] = place
+
+
+@helper
+def _append(
+    rows: Ints,
+    links: Places,
+    heads: Places,
+    waits: Ints,
+    due: Ints,
+    counters: Ints,
+    buckets: Ints,
+    batch: Ints,
+    source: int,
+    low: int,
+    high: int,
+) -> None:
+    """Add a row of its own; the caller has made sure that there is room."""
+    place = counters[TAIL]
+    counters[TAIL] = place + 1
+    slot = slot_of(0, place - counters[LAP], rows.shape[0])
+    put(rows, slot, batch, source, low, high)
+    for table in range(heads.shape[0]):
+        bucket = buckets[source, table]
+        links[slot, table] = heads[table, bucket]
+        heads[table, bucket] = place & PLACE_MASK
+    if due.shape[0] > 0:
+        _wait(rows, slot, place, waits, due, counters[SETTLED])
+
+
 @kernel
 def cover_add(
     rows: Ints,
-    links: Links,
-    heads: Links,
+    links: Places,
+    heads: Places,
     columns: Ints,
-    due: Links,
+    waits: Ints,
+    due: Ints,
     counters: Ints,
     batch: Ints,
     floor: int,
@@ -147,38 +149,42 @@ def cover_add(
     since = np.empty(batch.shape[0], np.int64)
     count = 0
     buckets = _buckets(rows, heads, columns, counters, batch)
+    head, capacity = counters[HEAD], rows.shape[0]
+    first = head - counters[LAP]
     for source in range(batch.shape[0]):
         start, end = max(batch[source, FROM], floor), batch[source, TO]
         if start > end:
             continue
-        first = heads[0, buckets[source, 0]]
+        newest = follow(heads[0, buckets[source, 0]], head, counters[TAIL] - head)
         # The rows of this key that the interval touches; most often there is one or none.
         touched, low, high, holder = 0, start, end, NONE
-        row = first
-        while row != NONE:
+        offset = newest
+        while offset != NONE:
+            slot = slot_of(first, offset, capacity)
             if (
-                rows[row, TO] >= start - 1
-                and rows[row, FROM] <= end + 1
-                and _same(rows, row, batch, source)
+                rows[slot, TO] >= start - 1
+                and rows[slot, FROM] <= end + 1
+                and _same(rows, slot, batch, source)
             ):
                 touched += 1
-                if rows[row, FROM] <= low:
-                    low, holder = rows[row, FROM], row
-                high = max(high, rows[row, TO])
-            row = links[row, 0]
+                if rows[slot, FROM] <= low:
+                    low, holder = rows[slot, FROM], slot
+                high = max(high, rows[slot, TO])
+            offset = follow(links[slot, 0], head, offset)
         position = start
         while position <= end:
             # The covered stretch that comes next, from `position` on.
             begins, ends = end + 1, end
-            row = first if touched > 0 else NONE
-            while row != NONE:
+            offset = newest if touched > 0 else NONE
+            while offset != NONE:
+                slot = slot_of(first, offset, capacity)
                 if (
-                    rows[row, TO] >= position
-                    and rows[row, FROM] < begins
-                    and _same(rows, row, batch, source)
+                    rows[slot, TO] >= position
+                    and rows[slot, FROM] < begins
+                    and _same(rows, slot, batch, source)
                 ):
-                    begins, ends = rows[row, FROM], rows[row, TO]
-                row = links[row, 0]
+                    begins, ends = rows[slot, FROM], rows[slot, TO]
+                offset = follow(links[slot, 0], head, offset)
             if begins > position:
                 if count == since.shape[0]:
                     pieces, since = enlarged(pieces), enlarged_line(since)
@@ -187,31 +193,34 @@ def cover_add(
                 count += 1
             position = ends + 1
         if touched > 1 or (touched == 1 and holder == NONE):
-            row = first
-            while row != NONE:
+            offset = newest
+            while offset != NONE:
+                slot = slot_of(first, offset, capacity)
                 if (
-                    row != holder
-                    and rows[row, TO] >= start - 1
-                    and rows[row, FROM] <= end + 1
-                    and _same(rows, row, batch, source)
+                    slot != holder
+                    and rows[slot, TO] >= start - 1
+                    and rows[slot, FROM] <= end + 1
+                    and _same(rows, slot, batch, source)
                 ):
-                    rows[row, TO] = DEAD
-                    counters[BURIED] += 1
-                row = links[row, 0]
+                    rows[slot, TO] = DEAD
+                offset = follow(links[slot, 0], head, offset)
         if holder != NONE:
             rows[holder, TO] = high
         else:
-            _append(rows, links, heads, due, counters, buckets, batch, source, low, high)
+            _append(
+                rows, links, heads, waits, due, counters, buckets, batch, source, low, high
+            )
     return pieces[:count], since[:count]
 
 
 @kernel
 def cover_remove(
     rows: Ints,
-    links: Links,
-    heads: Links,
+    links: Places,
+    heads: Places,
     columns: Ints,
-    due: Links,
+    waits: Ints,
+    due: Ints,
     counters: Ints,
     batch: Ints,
     floor: int,
@@ -220,36 +229,44 @@ def cover_remove(
     pieces = np.empty(batch.shape, np.int64)
     count = 0
     buckets = _buckets(rows, heads, columns, counters, batch)
+    head, capacity = counters[HEAD], rows.shape[0]
+    first = head - counters[LAP]
     for source in range(batch.shape[0]):
         start, end = max(batch[source, FROM], floor), batch[source, TO]
         if start > end:
             continue
-        row = heads[0, buckets[source, 0]]
-        while row != NONE:
-            following = links[row, 0]
-            began, ended = rows[row, FROM], rows[row, TO]
-            if ended >= start and began <= end and _same(rows, row, batch, source):
+        offset = follow(heads[0, buckets[source, 0]], head, counters[TAIL] - head)
+        while offset != NONE:
+            slot = slot_of(first, offset, capacity)
+            began, ended = rows[slot, FROM], rows[slot, TO]
+            if ended >= start and began <= end and _same(rows, slot, batch, source):
                 if count == pieces.shape[0]:
                     pieces = enlarged(pieces)
                 put(pieces, count, batch, source, max(start, began), min(end, ended))
                 count += 1
-                rows[row, TO] = DEAD
-                counters[BURIED] += 1
-                if began < start:
-                    _append(
-                        rows, links, heads, due, counters, buckets, batch, source, began, start - 1
-                    )
-                if ended > end:
-                    _append(
-                        rows, links, heads, due, counters, buckets, batch, source, end + 1, ended
-                    )
-            row = following
+                rows[slot, TO] = DEAD
+                for low, high in ((began, start - 1), (end + 1, ended)):
+                    if low <= high:
+                        _append(
+                            rows,
+                            links,
+                            heads,
+                            waits,
+                            due,
+                            counters,
+                            buckets,
+                            batch,
+                            source,
+                            low,
+                            high,
+                        )
+            offset = follow(links[slot, 0], head, offset)
     return pieces[:count]
 
 
 @kernel
 def cover_settle(
-    rows: Ints, links: Links, due: Links, counters: Ints, upto: int
+    rows: Ints, waits: Ints, due: Ints, counters: Ints, upto: int
 ) -> tuple[Ints, Ints]:
     """Let time pass up to a time point: the rows that began, and those that ended before it.
 
@@ -258,56 +275,82 @@ def cover_settle(
     began = np.empty((8, rows.shape[1]), np.int64)
     ended = np.empty((8, rows.shape[1]), np.int64)
     begun, gone = 0, 0
-    settled = counters[SETTLED]
+    settled, lap, capacity = counters[SETTLED], counters[LAP], rows.shape[0]
     waiting = NONE
-    chain = links.shape[1] - 1
     for time in range(settled + 1, min(upto, settled + RING) + 1):
-        row = due[time % RING]
+        place = due[time % RING]
         due[time % RING] = NONE
-        while row != NONE:
-            following = links[row, chain]
-            links[row, chain] = waiting
-            waiting = row
-            row = following
+        while place != NONE:
+            slot = slot_of(0, place - lap, capacity)
+            following = waits[slot]
+            waits[slot] = waiting
+            waiting = place
+            place = following
     counters[SETTLED] = max(settled, upto)
-    row = waiting
-    while row != NONE:
-        following = links[row, chain]
-        low, high = rows[row, FROM], rows[row, TO]
-        if high != DEAD:
+    place = waiting
+    while place != NONE:
+        slot = slot_of(0, place - lap, capacity)
+        following = waits[slot]
+        low, high = rows[slot, FROM], rows[slot, TO]
+        if high == DEAD:
+            rows[slot, FROM] = RELEASED
+        else:
             if settled < low <= upto:
                 if begun == began.shape[0]:
                     began = enlarged(began)
-                put(began, begun, rows, row, low, high)
+                put(began, begun, rows, slot, low, high)
                 begun += 1
             if high < upto:
                 if gone == ended.shape[0]:
                     ended = enlarged(ended)
-                put(ended, gone, rows, row, low, high)
+                put(ended, gone, rows, slot, low, high)
                 gone += 1
             else:
-                _wait(rows, row, links, due, upto)
-        row = following
+                _wait(rows, slot, place, waits, due, upto)
+        place = following
     return began[:begun], ended[:gone]
 
 
 @kernel
-def cover_compact(
-    rows: Ints, links: Links, heads: Links, columns: Ints, due: Links, counters: Ints, keep: int
+def cover_drop(rows: Ints, due: Ints, counters: Ints) -> None:
+    """Give the room back of the oldest rows, as far as they ended before what is settled."""
+    capacity, settled = rows.shape[0], counters[SETTLED]
+    head, lap = counters[HEAD], counters[LAP]
+    while head < counters[TAIL]:
+        slot = head - lap
+        if rows[slot, TO] >= settled:
+            break
+        if rows[slot, TO] == DEAD and due.shape[0] > 0 and rows[slot, FROM] != RELEASED:
+            break
+        head += 1
+        if head - lap == capacity:
+            lap = head
+    counters[HEAD] = head
+    counters[LAP] = lap
+
+
+@kernel
+def cover_link(
+    rows: Ints,
+    links: Places,
+    heads: Places,
+    columns: Ints,
+    waits: Ints,
+    due: Ints,
+    counters: Ints,
 ) -> None:
-    """Throw out the rows that ended before `keep`, and link the others anew."""
-    used = 0
-    for row in range(counters[USED]):
-        if rows[row, TO] >= keep:
-            if used < row:
-                for column in range(rows.shape[1]):
-                    rows[used, column] = rows[row, column]
-            used += 1
-    counters[USED] = used
-    counters[BURIED] = 0
-    heads[:, :] = NONE
+    """Link all rows anew; they stand at the beginning of the ring."""
+    mask = heads.shape[1] - 1
+    heads[:, :] = (counters[HEAD] - 1) & PLACE_MASK
     due[:] = NONE
-    for row in range(used):
-        _link(rows, row, links, heads, columns)
+    for slot in range(counters[TAIL] - counters[HEAD]):
+        place = counters[HEAD] + slot
+        for table in range(heads.shape[0]):
+            if table == 0:
+                bucket = _bucket(rows, slot, mask)
+            else:
+                bucket = _index_bucket(rows, slot, columns, table - 1, mask)
+            links[slot, table] = heads[table, bucket]
+            heads[table, bucket] = place & PLACE_MASK
         if due.shape[0] > 0:
-            _wait(rows, row, links, due, counters[SETTLED])
+            _wait(rows, slot, place, waits, due, counters[SETTLED])

@@ -1,13 +1,11 @@
 """Where things stand in the arrays that kernels share.
 
-A *batch* holds rows with their evaluation times: `FROM`, `TO`, then the key columns. A *store*
-keeps such rows in the same form, one after the other as they come, and beside them links:
+A *batch* holds rows with their evaluation times: `FROM`, `TO`, then the key columns.
 
-    rows   FROM | TO | key columns ...
-    links  next row in the same bucket of the hash table of keys | the same for every index | DUE
-
-`DUE` chains rows to which something happens at the same time. Rows are never unlinked: a row that
-is over is skipped, until all that are over are thrown out together.
+A *store* keeps such rows in the same form in a ring: new ones come to its tail, and what is over
+is dropped from its head. A row is known by its place in the row of all rows there ever were; in
+hash tables and links stand the 32 lowest bits of that. Chains lead from newer to older rows, so a
+chain ends where it leads to a place that is dropped, or that is not older; nothing is unlinked.
 """
 
 import numpy as np
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 from larspark.run.interval.kernels.compile import helper
 
 Ints = NDArray[np.int64]
-Links = NDArray[np.int32]
+Places = NDArray[np.uint32]
 
 # Later than every time point; sums of two of them still fit 64 bits.
 FOREVER = 1 << 60
@@ -25,11 +23,13 @@ DEAD = -(1 << 61)
 
 FROM, TO, KEYS = 0, 1, 2
 
-# The counters of a store: rows in use, those of them that were taken out, the time up to which
-# everything due has happened, and a place for sums that nobody reads.
-USED, BURIED, SETTLED, TOUCHED = 0, 1, 2, 3
+# The counters of a store: the places of its oldest row and of the next one, the place of the oldest
+# lap of the ring, the time up to which everything due has happened, and a sum that nobody reads.
+HEAD, TAIL, LAP, SETTLED, TOUCHED = 0, 1, 2, 3, 4
 
 NONE = -1
+
+PLACE_MASK = (1 << 32) - 1
 
 # How many time points ahead due rows are sorted; those due later wait in the last list.
 RING = 256
@@ -40,6 +40,20 @@ def mix(state: int, value: int) -> int:
     """One step of the hash: multiply by the golden ratio, fold the high half onto the low."""
     state = (state ^ value) * -7046029254386353131
     return state ^ (state >> 32)
+
+
+@helper
+def follow(place: int, head: int, limit: int) -> int:
+    """How far from the head a place is; NONE when that is not below the limit."""
+    offset = (place - head) & PLACE_MASK
+    return offset if offset < limit else NONE
+
+
+@helper
+def slot_of(first: int, offset: int, capacity: int) -> int:
+    """Where in the ring a row stands that is `offset` after the one in slot `first`."""
+    slot = first + offset
+    return slot if slot < capacity else slot - capacity
 
 
 @helper

@@ -5,15 +5,20 @@ import numpy as np
 from larspark.run.interval.kernels.compile import helper, kernel
 from larspark.run.interval.kernels.layout import (
     FROM,
+    HEAD,
     KEYS,
+    LAP,
     NONE,
+    TAIL,
     TO,
     TOUCHED,
     Ints,
-    Links,
+    Places,
     enlarged,
+    follow,
     mix,
     put,
+    slot_of,
 )
 
 
@@ -26,30 +31,35 @@ def _matches(rows: Ints, row: int, row_keys: Ints, batch: Ints, source: int, key
 
 
 @helper
-def _firsts(
-    rows: Ints, heads: Links, index: int, counters: Ints, batch: Ints, keys: Ints
+def _newest(
+    rows: Ints, heads: Places, index: int, counters: Ints, batch: Ints, keys: Ints
 ) -> Ints:
-    """The first row of every batch row's bucket, read together so that waiting overlaps."""
-    first = np.empty(batch.shape[0], np.int64)
+    """The newest row in the bucket of every batch row, by its offset from the head.
+
+    They are read together, so that waiting for memory overlaps.
+    """
+    newest = np.empty(batch.shape[0], np.int64)
     mask = heads.shape[1] - 1
+    head = counters[HEAD]
+    first, length = head - counters[LAP], counters[TAIL] - head
     for source in range(batch.shape[0]):
         state = 0
-        for column in keys:
-            state = mix(state, batch[source, column])
-        first[source] = heads[index, state & mask]
+        for number in range(keys.shape[0]):
+            state = mix(state, batch[source, keys[number]])
+        newest[source] = follow(heads[index, state & mask], head, length)
     sum_of_reads = 0
     for source in range(batch.shape[0]):
-        if first[source] != NONE:
-            sum_of_reads += rows[first[source], TO]
+        if newest[source] != NONE:
+            sum_of_reads += rows[slot_of(first, newest[source], rows.shape[0]), TO]
     counters[TOUCHED] = sum_of_reads
-    return first
+    return newest
 
 
 @kernel
 def join(
     rows: Ints,
-    links: Links,
-    heads: Links,
+    links: Places,
+    heads: Places,
     counters: Ints,
     index: int,
     row_keys: Ints,
@@ -65,13 +75,16 @@ def join(
     width = batch.shape[1]
     out = np.empty((batch.shape[0], width + taken.shape[0]), np.int64)
     count = 0
-    first = _firsts(rows, heads, index, counters, batch, keys)
+    newest = _newest(rows, heads, index, counters, batch, keys)
+    head = counters[HEAD]
+    first = head - counters[LAP]
     for source in range(batch.shape[0]):
-        row = first[source]
-        while row != NONE:
-            start = max(batch[source, FROM], rows[row, FROM])
-            end = min(batch[source, TO], rows[row, TO])
-            if start <= end and _matches(rows, row, row_keys, batch, source, keys):
+        offset = newest[source]
+        while offset != NONE:
+            slot = slot_of(first, offset, rows.shape[0])
+            start = max(batch[source, FROM], rows[slot, FROM])
+            end = min(batch[source, TO], rows[slot, TO])
+            if start <= end and _matches(rows, slot, row_keys, batch, source, keys):
                 if count == out.shape[0]:
                     out = enlarged(out)
                 out[count, FROM] = start
@@ -79,17 +92,17 @@ def join(
                 for column in range(KEYS, width):
                     out[count, column] = batch[source, column]
                 for number in range(taken.shape[0]):
-                    out[count, width + number] = rows[row, taken[number]]
+                    out[count, width + number] = rows[slot, taken[number]]
                 count += 1
-            row = links[row, index]
+            offset = follow(links[slot, index], head, offset)
     return out[:count]
 
 
 @kernel
 def subtract(
     rows: Ints,
-    links: Links,
-    heads: Links,
+    links: Places,
+    heads: Places,
     counters: Ints,
     index: int,
     row_keys: Ints,
@@ -99,21 +112,24 @@ def subtract(
     """Every batch row for the times at which no stored row of equal keys holds."""
     out = np.empty(batch.shape, np.int64)
     count = 0
-    first = _firsts(rows, heads, index, counters, batch, keys)
+    newest = _newest(rows, heads, index, counters, batch, keys)
+    head = counters[HEAD]
+    first = head - counters[LAP]
     for source in range(batch.shape[0]):
         position, end = batch[source, FROM], batch[source, TO]
         while position <= end:
             # The covered stretch that comes next, from `position` on.
             begins, ends = end + 1, end
-            row = first[source]
-            while row != NONE:
+            offset = newest[source]
+            while offset != NONE:
+                slot = slot_of(first, offset, rows.shape[0])
                 if (
-                    rows[row, TO] >= position
-                    and rows[row, FROM] < begins
-                    and _matches(rows, row, row_keys, batch, source, keys)
+                    rows[slot, TO] >= position
+                    and rows[slot, FROM] < begins
+                    and _matches(rows, slot, row_keys, batch, source, keys)
                 ):
-                    begins, ends = rows[row, FROM], rows[row, TO]
-                row = links[row, index]
+                    begins, ends = rows[slot, FROM], rows[slot, TO]
+                offset = follow(links[slot, index], head, offset)
             if begins > position:
                 if count == out.shape[0]:
                     out = enlarged(out)

@@ -1,0 +1,207 @@
+"""How a program can be cut for many machines, and what stands in the way.
+
+**By key.** When all rules join on one argument of the stream's predicates, what holds for one value
+depends on the facts with this value alone: values are spread over shards.
+
+**By time.** When an answer at t depends on the facts in [t - lookback, t] alone, the answers for
+[a, b] follow from the facts in [a - lookback, b]: history is cut into slices that overlap by the
+lookback. A slice is run on a timeline that starts at a - lookback, and its answers before a, which
+may miss facts, are dropped. The lookback bounds what windows see and not only the facts that they
+hold, so that no window that matters is clipped at the artificial start: `[5] always p` looks back
+five time points, clipped or not.
+
+A program that can be cut both ways is cut into shards times slices, one that can be cut in no way
+runs in one piece.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from larspark.language import rule_text, window_text
+from larspark.language.tree import AtomFormula, NamedWindow, Rule, TupleWindow, Window, Windowed
+from larspark.meaning.checked import Checked
+from larspark.meaning.dependencies import evaluation_order
+from larspark.meaning.fragment import is_choice
+from larspark.meaning.frames import first_frame, frames
+from larspark.meaning.partition import Key, partition_obstacles, stage_keys
+from larspark.meaning.reach import Reach, placements, variable_times
+from larspark.meaning.signatures import Roles
+from larspark.meaning.walk import formulas, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The cuts of a program; where there is none, the obstacles say why.
+
+    >>> from larspark.language import parse_program
+    >>> from larspark.meaning.check import check
+    >>> program = parse_program("hot(S) :- [5] always temp(S, V), V > 30.").program
+    >>> find_cuts(check(program)).lookback
+    5
+    """
+
+    key: Key | None
+    key_obstacles: tuple[str, ...]
+    # How many time points before a slice its answers depend on; None when there are no slices.
+    lookback: int | None
+    time_obstacles: tuple[str, ...]
+
+
+def find_cuts(checked: Checked) -> Cuts:
+    """The exact cuts of a program."""
+    key_obstacles = tuple(_key_obstacles(checked))
+    time_obstacles = tuple(_time_obstacles(checked))
+    return Cuts(
+        None if key_obstacles else checked.partition_key,
+        key_obstacles,
+        None if time_obstacles else checked.lookback.time,
+        time_obstacles,
+    )
+
+
+def explain_cuts(checked: Checked) -> list[str]:
+    """How the program runs on Spark, in words.
+
+    >>> from larspark.language import parse_program
+    >>> from larspark.meaning.check import check
+    >>> program = parse_program("busy :- [#3] some tram(_).").program
+    >>> for line in explain_cuts(check(program)):
+    ...     print(line)
+    by key   no
+             line 1, `busy :- [#3] some tram(_).`: a tuple window without `by` counts the tuples \
+of all values together
+    by time  no
+             line 1, `busy :- [#3] some tram(_).`: the window `[#3]` counts tuples, and they may \
+lie any time ago
+    so       the whole history runs in one piece, on one executor
+    """
+    cuts = find_cuts(checked)
+    lines: list[str] = []
+    if cuts.key is None:
+        lines += _entry("by key", ["no", *cuts.key_obstacles, *_stages(checked)])
+    else:
+        spread = ", ".join(f"{p} by argument {place + 1}" for p, place in cuts.key.items())
+        note = "facts with the same value there meet in one shard; background data is in all"
+        lines += _entry("by key", [f"yes: {spread}", note])
+    if cuts.lookback is None:
+        lines += _entry("by time", ["no", *cuts.time_obstacles])
+    else:
+        lines += _entry("by time", _slices(cuts.lookback))
+    return [*lines, *_entry("so", [_verdict(cuts)])]
+
+
+def counts_tuples(checked: Checked) -> bool:
+    """Does the order in which facts of one time point arrive matter?"""
+    return any(isinstance(window, TupleWindow) for _, window in _windows(checked))
+
+
+def own_windows(checked: Checked) -> list[str]:
+    """The names of windows that were registered from Python."""
+    names = (w.name for _, w in _windows(checked) if isinstance(w, NamedWindow))
+    return list(dict.fromkeys(names))
+
+
+def _verdict(cuts: Cuts) -> str:
+    if cuts.key is not None and cuts.lookback is not None:
+        return "keys are spread over shards, and a hot key can still be cut by time"
+    if cuts.key is not None:
+        return "keys are spread over shards; each sees the whole history of its keys"
+    if cuts.lookback is not None:
+        return "history is cut into slices; each sees all facts of its time"
+    return "the whole history runs in one piece, on one executor"
+
+
+def _key_obstacles(checked: Checked) -> Iterator[str]:
+    for number, why in partition_obstacles(checked):
+        yield f"{_place(checked, number)}: {why}"
+    if checked.partition_key is None and not partition_obstacles(checked):
+        yield "no rule reads the stream, so there is nothing to spread"
+    if checked.several_models:
+        yield "constraints and choices bind the facts of all keys together"
+
+
+def _time_obstacles(checked: Checked) -> Iterator[str]:
+    if checked.strata is None or any(is_choice(rule.head) for rule in checked.rules):
+        yield "of several answer streams a run stays close to the one before, back to the start"
+    if checked.program.remembered:
+        names = ", ".join(f"`{signature}`" for signature in sorted(checked.program.remembered))
+        yield f"`#remember` carries {names} on from answer to answer"
+    if checked.lookback.time is None or checked.lookback.tuples != 0:
+        found = list(_unbounded(checked))
+        yield from found or ["an answer can look back without bound"]
+
+
+def _unbounded(checked: Checked) -> Iterator[str]:
+    """The rules that look back without a bound in time."""
+    counting = {number: w for number, w in _windows(checked) if isinstance(w, TupleWindow)}
+    known = _known(checked)
+    for number, rule in enumerate(checked.rules):
+        if number in counting:
+            shown = window_text(counting[number])
+            why = f"the window `[{shown}]` counts tuples, and they may lie any time ago"
+            yield f"{_place(checked, number)}: {why}"
+        elif (atom := _sees_everything(rule, known)) is not None:
+            why = f"it looks for `{atom}` in the whole past; a window such as `[60]` bounds that"
+            yield f"{_place(checked, number)}: {why}"
+
+
+def _known(checked: Checked) -> Reach:
+    parts = Roles(checked.inputs, checked.background_signatures, checked.derived, checked.shown)
+    order = evaluation_order(checked.edges, checked.derived)
+    remembered = checked.program.remembered & checked.derived
+    # As the lookback is computed: in hindsight there is input after the evaluation time too.
+    return placements(
+        checked.rules, order, parts, remembered, end=math.inf, input_end=math.inf
+    )
+
+
+def _sees_everything(rule: Rule, known: Reach) -> str | None:
+    """An atom of the body that is looked for without a bound in time."""
+    times = variable_times(rule, known)
+    if times is None:
+        return None
+    for formula in rule.body:
+        for part, frame in frames(formula, first_frame(known.end), times):
+            if not isinstance(part, AtomFormula):
+                continue
+            lowest: float = frame.now.floor.time
+            derived = part.atom.signature not in known.given
+            if derived and frame.monotone:
+                lowest = max(frame.now.times.low, known.placed[part.atom.signature].low)
+            if lowest == -math.inf:
+                return str(part.atom)
+    return None
+
+
+def _windows(checked: Checked) -> Iterator[tuple[int, Window]]:
+    for number, rule in enumerate(checked.rules):
+        for formula in formulas(rule):
+            for part in walk(formula):
+                if isinstance(part, Windowed):
+                    yield number, part.window
+
+
+def _stages(checked: Checked) -> Iterator[str]:
+    """Strata that have keys of their own; they are not used yet, and that is said."""
+    keys = stage_keys(checked)
+    if len(keys) > 1 and all(key is not None for key in keys) and not checked.several_models:
+        yield "each stratum alone has a key, but strata are not run as stages of their own"
+
+
+def _place(checked: Checked, number: int) -> str:
+    rule = checked.rules[number]
+    return f"line {rule.span.line}, `{rule_text(rule)}`"
+
+
+def _entry(title: str, content: list[str]) -> list[str]:
+    return [f"{title if number == 0 else '':<9}{line}" for number, line in enumerate(content)]
+
+
+def _slices(lookback: int) -> list[str]:
+    hindsight = "with hindsight answers look ahead, and history is not cut by time"
+    if lookback == 0:
+        return ["yes: an answer looks at its own time point only", hindsight]
+    amount = "1 time point" if lookback == 1 else f"{lookback} time points"
+    overlap = f"a slice of history also reads the {amount} before it"
+    return [f"yes: an answer looks back {amount} at most", overlap, hindsight]

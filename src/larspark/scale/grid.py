@@ -1,0 +1,139 @@
+"""The pieces that a run is cut into: shards of keys times slices of time.
+
+A bucket is the hash of a key's constant, and a shard is a bucket modulo the number of shards. The
+hash looks at the constant as it is written, so `2` and `2.0`, or a name and a text, are one key,
+whatever the types of the columns that they came from.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.terms import Constant, constant, constant_text
+
+BUCKETS = 1024
+
+# Pieces with fewer facts than this are not worth their own task.
+SMALL_PIECE = 50_000
+# A piece is held in memory by the task that works on it.
+LARGE_PIECE = 1_000_000
+# Slices shorter than so many lookbacks would spend more on the overlap than they gain.
+_LOOKBACKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Shards times slices of [first, last]; `starts` are the first time points of the slices.
+
+    >>> grid = Grid(2, (10, 20, 30), last=35, lookback=5)
+    >>> grid.pieces, grid.shard(4), grid.slice(4)
+    (6, 1, (20, 29))
+    """
+
+    shards: int
+    starts: tuple[int, ...]
+    last: int
+    lookback: int
+
+    @property
+    def pieces(self) -> int:
+        return self.shards * len(self.starts)
+
+    def shard(self, piece: int) -> int:
+        return piece // len(self.starts)
+
+    def slice(self, piece: int) -> tuple[int, int]:
+        """The first and the last time point that a piece answers."""
+        number = piece % len(self.starts)
+        after = self.starts[number + 1 :]
+        return self.starts[number], after[0] - 1 if after else self.last
+
+    def timeline_start(self, piece: int) -> int:
+        """Where the timeline of a piece starts, so that its answers miss nothing."""
+        return max(self.starts[0], self.slice(piece)[0] - self.lookback)
+
+
+def bucket(value: Constant) -> int:
+    """The bucket of a key.
+
+    >>> bucket("a1") == bucket(constant("a1")), bucket(2) == bucket(constant(2.0))
+    (True, True)
+    """
+    return crc32(constant_text(value).encode()) % BUCKETS
+
+
+def bucket_column(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """The buckets of a column; each different value is hashed once."""
+    encoded = pc.dictionary_encode(values).combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], values.type)
+    known = [bucket(constant(value)) for value in encoded.dictionary.to_pylist()]
+    return np.array(known, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def wanted_pieces(facts: int, parallelism: int) -> int:
+    """How many pieces keep all cores busy, without small ones or ones too large for memory.
+
+    >>> wanted_pieces(1_000, 8), wanted_pieces(200_000, 8), wanted_pieces(30_000_000, 8)
+    (1, 4, 30)
+    """
+    return max(1, min(parallelism, facts // SMALL_PIECE), ceil(facts / LARGE_PIECE))
+
+
+def choose_shards(wanted: int, buckets: Sequence[int]) -> int:
+    """How many shards: twice the pieces wanted, since keys never spread evenly."""
+    if wanted == 1:
+        return 1
+    occupied = sum(count > 0 for count in buckets)
+    return max(1, min(2 * wanted, occupied))
+
+
+def choose_slices(
+    wanted: int, shards: int, buckets: Sequence[int], length: int, lookback: int
+) -> int:
+    """How many slices of a timeline; with shards, as many as the largest shard needs.
+
+    >>> choose_slices(4, 1, (), length=1_000, lookback=10)
+    4
+    >>> choose_slices(4, 8, [0] * 7 + [900_000], length=1_000, lookback=10)
+    4
+    >>> choose_slices(4, 8, [100_000] * 8, length=1_000, lookback=10)
+    1
+    """
+    slices = wanted
+    if shards > 1:
+        loads = np.zeros(shards, dtype=np.int64)
+        np.add.at(loads, np.arange(len(buckets)) % shards, np.asarray(buckets, dtype=np.int64))
+        fair = max(SMALL_PIECE, int(loads.sum()) // wanted)
+        # Up to twice the fair share a shard is as even as keys come.
+        slices = ceil(int(loads.max()) / fair) if loads.max() > 2 * fair else 1
+    return max(1, min(slices, length // max(1, _LOOKBACKS * lookback)))
+
+
+def slice_starts(
+    first: int, last: int, slices: int, times: Sequence[int], weights: Sequence[int]
+) -> tuple[int, ...]:
+    """Where slices start, so that each holds about as many facts; at most so many slices.
+
+    `times` are a sample of the facts' times, each standing for `weights` facts.
+
+    >>> slice_starts(0, 99, 4, range(0, 100, 10), [1] * 10)
+    (0, 20, 40, 70)
+    """
+    if slices <= 1 or last <= first:
+        return (first,)
+    inside = sorted((t, w) for t, w in zip(times, weights, strict=True) if first <= t <= last)
+    if not inside:
+        step = (last - first + 1) / slices
+        return tuple(sorted({first + int(number * step) for number in range(slices)}))
+    upto = np.cumsum([weight for _, weight in inside]).tolist()
+    shares = [upto[-1] * number / slices for number in range(1, slices)]
+    starts = {inside[min(bisect_left(upto, share), len(inside) - 1)][0] for share in shares}
+    return tuple(sorted({first, *starts}))

@@ -1,0 +1,121 @@
+"""The work on one piece: its facts in, its answers out. Arrow to Arrow, and nothing of Spark.
+
+Facts arrive by time, then by the order column if there is one, then as the shapes of the run are
+listed, then by their text: the same order however the data were spread before.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.facts import ColumnBatch, Segment
+from larspark.run.protocol import Answers
+from larspark.scale.facts import ORDER
+from larspark.scale.grid import bucket
+from larspark.scale.job import Loaded, load
+
+SCHEMA = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
+SPARK_SCHEMA = "atom string, `from` long, `to` long"
+
+
+def answer_piece(packed: pa.Table, job_text: str) -> pa.Table:
+    """The answers of one piece, as maximal intervals within its slice."""
+    loaded = load(job_text)
+    job = loaded.job
+    piece = packed["piece"][0].as_py()
+    first, last = job.grid.slice(piece)
+    session = loaded.session(job.grid.timeline_start(piece))
+    session.append(ColumnBatch(_segments(packed, loaded), job.end if job.hindsight else last))
+    if session.start is not None and session.start < first:
+        # The overlap with the slice before: its facts count, its answers do not.
+        session.advance(first - 1)
+    answers = session.advance(last)
+    if job.grid.shards == 1 or not loaded.strays:
+        return answers.table().cast(SCHEMA)
+    return _owned(answers, job.grid.shard(piece), loaded)
+
+
+def _segments(packed: pa.Table, loaded: Loaded) -> list[Segment]:
+    """The facts of a piece as columns, numbered in the order of their arrival."""
+    gathered: dict[tuple[int, str, tuple[str, ...], pa.Schema], list[pa.Table]] = {}
+    for row in packed.to_pylist():
+        # Every piece has a row without facts, so that it is worked on although it has none.
+        if row["payload"] is not None:
+            table = pa.ipc.open_stream(row["payload"]).read_all()
+            kinds = tuple(map(str, table.schema.types))
+            gathered.setdefault((row["place"], row["predicate"], kinds), []).append(table)
+    facts = [
+        (place, predicate, pa.concat_tables(tables).combine_chunks())
+        for (place, predicate, _), tables in sorted(gathered.items(), key=lambda item: item[0])
+    ]
+    numbers = _arrivals(facts, loaded.job.counts_tuples)
+    segments = []
+    for (_, predicate, table), seq in zip(facts, numbers, strict=True):
+        arguments = [name for name in table.column_names if name not in ("t", ORDER)]
+        by_arrival = np.argsort(seq)
+        columns = [table["t"], pa.array(seq), *(table[name] for name in arguments)]
+        ordered = pa.table(columns, names=["t", "seq", *arguments]).take(pa.array(by_arrival))
+        segments.append(Segment(Signature(predicate, len(arguments)), ordered))
+    return segments
+
+
+def _arrivals(
+    facts: Sequence[tuple[int, str, pa.Table]], counts_tuples: bool
+) -> list[npt.NDArray[np.int64]]:
+    """The number of arrival of every fact of every table."""
+    if not facts:
+        return []
+    tables = [table for _, _, table in facts]
+    keys = {"t": pa.concat_arrays([_flat(table["t"]) for table in tables])}
+    if counts_tuples:
+        # Within a time point the order matters to tuple windows alone.
+        if ORDER in tables[0].column_names:
+            keys[ORDER] = pa.concat_arrays([_flat(table[ORDER]) for table in tables])
+        keys["place"] = pa.array(np.repeat([f[0] for f in facts], [t.num_rows for t in tables]))
+        keys["text"] = pa.array([text for _, name, table in facts for text in _texts(name, table)])
+    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order.to_numpy()] = np.arange(len(order))
+    return np.split(numbers, np.cumsum([table.num_rows for table in tables])[:-1])
+
+
+def _texts(predicate: str, table: pa.Table) -> list[str]:
+    names = [name for name in table.column_names if name not in ("t", ORDER)]
+    rows = ColumnBatch([_numbered(predicate, names, table)]).rows()
+    return [atom_text(row.atom) for row in rows]
+
+
+def _numbered(predicate: str, names: list[str], table: pa.Table) -> Segment:
+    columns = [table["t"], pa.array(np.arange(table.num_rows)), *(table[name] for name in names)]
+    return Segment(
+        Signature(predicate, len(names)), pa.table(columns, names=["t", "seq", *names])
+    )
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
+    """The answers that belong to this shard.
+
+    What follows without facts of the stream follows in every shard, and is given by one.
+    """
+    rows = [row for row in answers.intervals() if _owner(row[0], loaded) == shard]
+    return pa.table(
+        [[atom_text(atom) for atom, _, _ in rows], [r[1] for r in rows], [r[2] for r in rows]],
+        schema=SCHEMA,
+    )
+
+
+def _owner(atom: Atom, loaded: Loaded) -> int:
+    place = loaded.key.get(atom.signature)
+    if place is None:
+        return 0
+    value = atom.args[place]
+    assert isinstance(value, int | float | str)
+    return bucket(value) % loaded.job.grid.shards

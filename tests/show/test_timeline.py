@@ -1,0 +1,114 @@
+"""Timelines in the terminal and as pictures."""
+
+from itertools import pairwise
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Text
+
+from larspark.base.atoms import Atom
+from larspark.show.notebook import answers_html, stream_html
+from larspark.show.proof import WindowSpan
+from larspark.show.timeline import Timeline, merge, timeline, timeline_lines
+from larspark.show.timeline_svg import timeline_svg
+
+HOT, COLD, ALARM = Atom("hot", ("m3",)), Atom("cold", ("m3",)), Atom("alarm", ("m3",))
+
+
+def lines(shown: Timeline, width: int = 60) -> list[str]:
+    return list(timeline_lines(shown, width, people=False))
+
+
+def test_facts_are_dots_and_conclusions_are_bars() -> None:
+    shown = timeline(
+        [(10, HOT), (11, HOT), (12, HOT), (14, COLD)],
+        [(ALARM, 12, 14), (ALARM, 17, 18)],
+        end=19,
+        window=WindowSpan("[3]", 11, 14),
+    )
+    assert lines(shown) == [
+        "          10      19",
+        "hot(m3)   •••",
+        "cold(m3)      •",
+        "alarm(m3)   ━━━  ━━",
+        "[3]        ░░░░",
+    ]
+
+
+def test_a_long_stream_is_put_into_columns() -> None:
+    shown = timeline([(0, HOT), (999, HOT)], [(ALARM, 0, 99), (ALARM, 105, 106)])
+    axis, dots, bars, note = lines(shown, 60)
+    assert axis.endswith("999")
+    assert dots.count("•") == 2
+    assert "━" in bars
+    assert "╍" in bars
+    assert note.endswith("one column is 20 time points")
+
+
+def test_many_atoms_share_the_row_of_their_predicate() -> None:
+    shown = timeline([(t, Atom("p", (t,))) for t in range(100)])
+    assert [lane.label for lane in shown.lanes] == ["p/1 (100)"]
+    assert shown.lanes[0].intervals == ((0, 99),)
+
+
+def test_too_many_predicates_are_counted() -> None:
+    shown = timeline([(1, Atom(f"p{n}")) for n in range(40)], most_rows=10)
+    assert len(shown.lanes) == 10
+    assert shown.lanes[-1].label == "… 31 more"
+
+
+def test_only_the_part_asked_for_is_shown() -> None:
+    shown = timeline([(1, HOT), (9, COLD)], [(ALARM, 0, 100)], start=5, end=20)
+    assert [lane.label for lane in shown.lanes] == ["cold(m3)", "alarm(m3)"]
+    assert shown.lanes[1].intervals == ((5, 20),)
+
+
+def test_an_empty_timeline_has_an_axis() -> None:
+    assert lines(timeline([])) == [" 0"]
+    ElementTree.fromstring(timeline_svg(timeline([])))  # noqa: S314 - it is our own
+
+
+@given(
+    st.lists(st.tuples(st.integers(-50, 500), st.integers(0, 200)), max_size=20),
+    st.lists(st.integers(-50, 500), max_size=20),
+    st.integers(24, 200),
+)
+def test_no_line_is_wider_than_asked_for(
+    bars: list[tuple[int, int]], dots: list[int], width: int
+) -> None:
+    shown = timeline(
+        [(t, Atom("a_rather_long_name_of_a_fact", (t % 3,))) for t in dots],
+        [(ALARM, begin, begin + length) for begin, length in bars],
+        window=WindowSpan("[5]", 0, 5),
+    )
+    for line in lines(shown, width):
+        assert len(line) <= max(width, 60)
+    ElementTree.fromstring(timeline_svg(shown))  # noqa: S314 - it is our own
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 10))))
+def test_merged_intervals_cover_the_same_time_points(spans: list[tuple[int, int]]) -> None:
+    intervals = [(begin, begin + length) for begin, length in spans]
+    merged = merge(intervals)
+    points = {t for begin, end in intervals for t in range(begin, end + 1)}
+    assert {t for begin, end in merged for t in range(begin, end + 1)} == points
+    assert all(one[1] + 1 < other[0] for one, other in pairwise(merged))
+
+
+def test_no_name_becomes_markup_in_a_timeline() -> None:
+    evil = Atom("p", ("</text><script>alert(1)</script>[red]\x1b[2J",))
+    shown = timeline([(1, evil)], [(evil, 2, 3)], window=WindowSpan("<b>", 1, 2))
+    root = ElementTree.fromstring(timeline_svg(shown))  # noqa: S314 - it is our own
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags <= {"svg", "title", "rect", "text", "line", "circle"}
+    coloured = [Text.from_markup(line).plain for line in timeline_lines(shown, 100, people=True)]
+    assert [line.rstrip() for line in coloured] == lines(shown, 100)
+    assert "\x1b" not in "".join(coloured)
+
+
+def test_notebooks_show_streams_and_answers() -> None:
+    picture = stream_html([(1, HOT)], "one <fact>")
+    assert picture.startswith("<svg")
+    assert picture.endswith("<p>one &lt;fact&gt;</p>")
+    assert "alarm(m3)" in answers_html([(1, HOT)], [(ALARM, 1, 2)])
