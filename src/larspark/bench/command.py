@@ -20,6 +20,8 @@ _REMARKS = {
     "part": "part {}",
     "bytes_per_row": "{} bytes a row",
     "pending": "{:,} pending",
+    "init_seconds": "{} s to begin",
+    "total_seconds": "{} s in all",
     "facts_per_second": "{:,} facts/s",
 }
 

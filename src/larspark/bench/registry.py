@@ -39,6 +39,10 @@ _BENCHMARKS = (
     Benchmark("laser2/best", "a rule that can hardly ever fire", series.best_case),
     Benchmark("laser2/worst", "a rule that never fires, tiny windows", series.worst_case),
     Benchmark("laser2/cascade", "rules that stand on one that can hardly fire", series.cascade),
+    Benchmark("ticker/a1", "a caching strategy, time windows", series.ticker_a1),
+    Benchmark("ticker/a2", "a caching strategy, tuple windows", series.ticker_a2),
+    Benchmark("ticker/b1", "content retrieval, few signals", series.ticker_b1),
+    Benchmark("ticker/b2", "content retrieval, many signals", series.ticker_b2),
     Benchmark("flat/diamond", "window 80 against window 1", series.flat_diamond),
     Benchmark("flat/box", "window 80 against window 1", series.flat_box),
     Benchmark("flat/join", "window 80 against window 1", series.flat_join),
@@ -47,6 +51,7 @@ _BENCHMARKS = (
     Benchmark("sparse", "one fact at every time point, three rules", series.sparse),
     Benchmark("gap", "a million time points without input", series.gap),
     Benchmark("soak", "ten million facts over a million time points", series.soak),
+    Benchmark("start", "the first answer of `larspark run`", series.start),
     Benchmark("hypothetical", "what may become true, on a thousand machines", series.hypothetical),
     Benchmark("feeds", "reading facts, in every form", series.feeds),
 )

@@ -7,9 +7,10 @@ from itertools import product
 from typing import Protocol
 
 from larspark.bench import hypothetical as hypotheses
-from larspark.bench import laser, limits
+from larspark.bench import laser, limits, ticker
 from larspark.bench import reading as files
 from larspark.bench import soak as endurance
+from larspark.bench import start as beginning
 from larspark.bench.contest import (
     CLINGO,
     DUCKDB,
@@ -85,6 +86,11 @@ cooling = Grid(laser.cooling, EVERYONE)
 best_case = Grid(laser.best_case, ENGINE, (100, 500, 1000), (10, 50, 100), (500,), (10, 100))
 worst_case = Grid(laser.worst_case, ENGINE, (100, 500, 1000), (1, 2, 3), (500,), (1, 3))
 
+ticker_a1 = ticker.Scenario(ticker.a1)
+ticker_a2 = ticker.Scenario(ticker.a2)
+ticker_b1 = ticker.Scenario(ticker.b1)
+ticker_b2 = ticker.Scenario(ticker.b2)
+
 flat_diamond = Flatness(limits.flat_diamond)
 flat_box = Flatness(limits.flat_box)
 flat_join = Flatness(limits.flat_join)
@@ -131,6 +137,11 @@ def gap(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 def soak(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     """A long time with input."""
     return endurance.soak(bench, 20_000 if quick else 1_000_000, tell)
+
+
+def start(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """The first answer."""
+    return beginning.start(bench, _repetitions(quick), tell)
 
 
 def hypothetical(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:

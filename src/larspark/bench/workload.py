@@ -1,11 +1,12 @@
 """A workload: a program, a stream, and who can answer it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from larspark.base.problems import LarsparkError
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Severity
 from larspark.bench.answers import Answer
 from larspark.bench.streams import Facts
 from larspark.language import parse_program
@@ -33,12 +34,16 @@ class Workload:
         return checked_program(self.program)
 
 
-def checked_program(text: str) -> Checked:
+def checked_program(text: str, background: Iterable[Atom] = ()) -> Checked:
     """The program of a benchmark, ready for an engine."""
     parsed = parse_program(text)
     if parsed.program is None:
         raise LarsparkError(parsed.problems)
-    return check(parsed.program)
+    checked = check(parsed.program, {atom.signature for atom in background})
+    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
+    if errors:
+        raise LarsparkError(errors)
+    return checked
 
 
 class Run(NamedTuple):

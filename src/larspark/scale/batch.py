@@ -7,35 +7,25 @@ DataFrame that is dear to compute or that changes between two readings.
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial, reduce
-from typing import TypeAlias
 
-from larspark.base.atoms import Atom, Signature, atom_text
-from larspark.base.problems import LarsparkError, Problem, Severity
-from larspark.feeds import parse_ground_atom, read_background
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.reading import OnError
-from larspark.language import parse_program, program_text, tree
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.run.engines import choose
+from larspark.language import tree
 from larspark.run.protocol import Settings
-from larspark.run.session import Session
 from larspark.scale import pack, step, survey
-from larspark.scale.cuts import Cuts, counts_tuples, find_cuts, own_windows
-from larspark.scale.facts import Shape
-from larspark.scale.grid import Grid, choose_shards, choose_slices, slice_starts, wanted_pieces
 from larspark.scale.job import Job
-from larspark.scale.shapes import Source, find_sources
+from larspark.scale.layout import Wish
+from larspark.scale.prepare import Prepared, prepare
+from larspark.scale.shapes import Source, check_sources, find_sources
 from larspark.scale.sql import DataFrame, PySparkException, SparkSession, Window, functions
 
-AnyProgram: TypeAlias = str | tree.Program
-
-log = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 def run(
-    program: AnyProgram,
+    program: str | tree.Program,
     facts: DataFrame | Mapping[str, DataFrame],
     *,
     time: str | None = None,
@@ -65,42 +55,86 @@ def run(
     How many `shards` and `slices` there are is chosen from the data, unless it is said; it never
     changes the answers. `start`, `to`, `hindsight` and `until` are those of a local run.
     """
-    syntax = _parsed(program)
-    atoms = _background(background, syntax)
     settings = Settings(start, hindsight, until)
-    checked = _checked(syntax, atoms, settings)
-    cuts = _cuts_for(find_cuts(checked), hindsight, shards, slices)
-    engine = choose(checked, settings).name if engine == "auto" else engine
-    # Whatever the engine refuses, it refuses here and not on an executor.
-    Session(checked, atoms, engine, settings)
-
+    prepared = prepare(program, background, engine, settings, Wish(shards, slices))
     sources = find_sources(facts, time, map, order)
-    tick = None if syntax.tick is None else syntax.tick.microseconds
-    for source in sources:
-        source.check(tick)
+    check_sources(sources, prepared.tick)
     spark = sources[0].frame.sparkSession
-    seen = _survey(sources, tick, cuts)
-    _refuse(seen, checked, on_error)
-
-    own = [element.t for element in checked.elements]
-    first = min((t for t in (seen.first, *own) if t is not None), default=None)
-    first = first if start is None else start
-    heard = seen.last if start is not None or not own else max([t for t in (seen.last, *own) if t is not None])
-    last = to if to is not None else max((t for t in (seen.last, *own) if t is not None), default=None)
-    if first is None or last is None or last < first:
+    seen = _survey(sources, prepared)
+    _refuse(seen, prepared, on_error)
+    job = prepared.job(seen, to, _parallelism(spark))
+    if job is None:
         return spark.createDataFrame([], step.SPARK_SCHEMA)
-    grid = _grid(cuts, seen, first, last, _parallelism(spark), shards, slices)
-    job = Job(
-        program=program_text(syntax),
-        background=tuple(sorted(map(atom_text, atoms))),
-        engine=engine,
-        hindsight=hindsight,
-        until=until,
-        end=seen.last if seen.last is not None else last,
-        tick=tick,
-        grid=grid,
-        key=tuple((*signature, place) for signature, place in (cuts.key or {}).items()),
-        everywhere=tuple(sorted(map(tuple, checked.background_signatures))),
-        counts_tuples=counts_tuples(checked),
-    )
     return _answers(spark, sources, job)
+
+
+def _survey(sources: Sequence[Source], prepared: Prepared) -> survey.Survey:
+    key = prepared.cuts.key or {}
+    rows = [
+        row
+        for source in sources
+        for row in source.rows.mapInArrow(
+            partial(survey.survey_partition, shape=source.shape, tick=prepared.tick, key=key),
+            survey.SPARK_SCHEMA,
+        ).collect()
+    ]
+    return survey.combine(rows)
+
+
+def _refuse(seen: survey.Survey, prepared: Prepared, on_error: OnError) -> None:
+    """Raise what is wrong with the facts, or say how many are left out."""
+    problems = [
+        Problem("L401", f"the stream holds atoms of `{signature}`, which the program derives")
+        for signature in sorted(seen.signatures & prepared.checked.derived)
+    ]
+    if seen.skipped and on_error == "fail":
+        problems += seen.problems
+    if problems:
+        raise LarsparkError(problems)
+    if seen.skipped:
+        reasons = "; ".join(problem.message for problem in seen.problems)
+        _LOG.warning("%d facts were left out: %s", seen.skipped, reasons)
+
+
+def _parallelism(spark: SparkSession) -> int:
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except PySparkException:
+        # Spark Connect does not tell.
+        return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
+
+def _answers(spark: SparkSession, sources: Sequence[Source], job: Job) -> DataFrame:
+    text, pieces = job.text(), job.grid.pieces
+    packed = [
+        source.rows.mapInArrow(
+            partial(pack.pack_partition, shape=source.shape, job_text=text), pack.SPARK_SCHEMA
+        )
+        for source in sources
+    ]
+    # A piece without facts can have answers all the same, and Spark makes no empty groups.
+    empty = spark.range(pieces).selectExpr(
+        "int(id) piece", "int(null) place", "string(null) predicate", "binary(null) payload"
+    )
+    answers = (
+        reduce(DataFrame.unionAll, packed, empty)
+        # By number and not by hash, so that every piece is a task of its own.
+        .repartitionById(pieces, "piece")
+        .groupBy("piece")
+        .applyInArrow(partial(step.answer_piece, job_text=text), step.SPARK_SCHEMA)
+    )
+    return answers if len(job.grid.starts) == 1 else _joined(answers)
+
+
+def _joined(answers: DataFrame) -> DataFrame:
+    """Intervals that a slice ends and the next one continues, made one."""
+    by_time = Window.partitionBy("atom").orderBy("from")
+    before = functions.lag("to").over(by_time)
+    begins = functions.coalesce(functions.col("from") > before + 1, functions.lit(True))
+    return (
+        answers.withColumn("begins", begins.cast("int"))
+        .withColumn("run", functions.sum("begins").over(by_time))
+        .groupBy("atom", "run")
+        .agg(functions.min("from").alias("from"), functions.max("to").alias("to"))
+        .select("atom", "from", "to")
+    )

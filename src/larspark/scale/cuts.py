@@ -151,9 +151,7 @@ def _known(checked: Checked) -> Reach:
     order = evaluation_order(checked.edges, checked.derived)
     remembered = checked.program.remembered & checked.derived
     # As the lookback is computed: in hindsight there is input after the evaluation time too.
-    return placements(
-        checked.rules, order, parts, remembered, end=math.inf, input_end=math.inf
-    )
+    return placements(checked.rules, order, parts, remembered, end=math.inf, input_end=math.inf)
 
 
 def _sees_everything(rule: Rule, known: Reach) -> str | None:

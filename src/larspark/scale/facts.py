@@ -132,7 +132,8 @@ def _parsed(segments: Sequence[Segment]) -> tuple[list[Segment], list[Problem]]:
         encoded = pc.dictionary_encode(pc.cast(table["0"], pa.string())).combine_chunks()
         atoms = [_atom_or_problem(text) for text in encoded.dictionary.to_pylist()]
         rows: list[Row] = []
-        for row, (t, code) in enumerate(zip(table["t"].to_pylist(), encoded.indices.to_pylist())):
+        codes = encoded.indices.to_pylist()
+        for row, (t, code) in enumerate(zip(table["t"].to_pylist(), codes, strict=True)):
             atom = atoms[code]
             if isinstance(atom, Problem):
                 problems.append(atom)

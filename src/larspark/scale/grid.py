@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from larspark.base.terms import Constant, constant, constant_text
+from larspark.base.atoms import term_text
+from larspark.base.terms import Term, constant
 
 BUCKETS = 1024
 
@@ -60,13 +61,13 @@ class Grid:
         return max(self.starts[0], self.slice(piece)[0] - self.lookback)
 
 
-def bucket(value: Constant) -> int:
-    """The bucket of a key.
+def bucket(value: Term) -> int:
+    """The bucket of a key, which is a constant.
 
-    >>> bucket("a1") == bucket(constant("a1")), bucket(2) == bucket(constant(2.0))
-    (True, True)
+    >>> bucket("a1"), bucket("2"), bucket(2) == bucket(constant(2.0))
+    (0, 0, True)
     """
-    return crc32(constant_text(value).encode()) % BUCKETS
+    return crc32(term_text(value).encode()) % BUCKETS
 
 
 def bucket_column(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
@@ -75,7 +76,8 @@ def bucket_column(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], values.type)
     known = [bucket(constant(value)) for value in encoded.dictionary.to_pylist()]
-    return np.array(known, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+    buckets: npt.NDArray[np.int64] = np.array(known, dtype=np.int64)
+    return buckets[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
 def wanted_pieces(facts: int, parallelism: int) -> int:

@@ -41,7 +41,7 @@ def answer_piece(packed: pa.Table, job_text: str) -> pa.Table:
 
 def _segments(packed: pa.Table, loaded: Loaded) -> list[Segment]:
     """The facts of a piece as columns, numbered in the order of their arrival."""
-    gathered: dict[tuple[int, str, tuple[str, ...], pa.Schema], list[pa.Table]] = {}
+    gathered: dict[tuple[int, str, tuple[str, ...]], list[pa.Table]] = {}
     for row in packed.to_pylist():
         # Every piece has a row without facts, so that it is worked on although it has none.
         if row["payload"] is not None:
@@ -91,9 +91,7 @@ def _texts(predicate: str, table: pa.Table) -> list[str]:
 
 def _numbered(predicate: str, names: list[str], table: pa.Table) -> Segment:
     columns = [table["t"], pa.array(np.arange(table.num_rows)), *(table[name] for name in names)]
-    return Segment(
-        Signature(predicate, len(names)), pa.table(columns, names=["t", "seq", *names])
-    )
+    return Segment(Signature(predicate, len(names)), pa.table(columns, names=["t", "seq", *names]))
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
@@ -116,6 +114,4 @@ def _owner(atom: Atom, loaded: Loaded) -> int:
     place = loaded.key.get(atom.signature)
     if place is None:
         return 0
-    value = atom.args[place]
-    assert isinstance(value, int | float | str)
-    return bucket(value) % loaded.job.grid.shards
+    return bucket(atom.args[place]) % loaded.job.grid.shards

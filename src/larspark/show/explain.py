@@ -39,7 +39,7 @@ def explain(
     if atom.signature not in checked.derived:
         return None
     known = narrow(known, goal, at)
-    situation = find_situation(known, goal, at, model)
+    situation = find_situation(known, goal, at, model, checked.shown)
     proof = None if situation is None else prove(situation, goal)
     if proof is None:
         return None

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from larspark.base.atoms import Atom, Element, Signature
+from larspark.language.tree import Program
 from larspark.meaning.answers import AnswerStream
+from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
 from larspark.meaning.oracle import Oracle
 from larspark.meaning.signatures import head_predicates
@@ -99,17 +101,16 @@ def narrow(known: Knowledge, goal: Element, at: int) -> Knowledge:
     """The part of the knowledge that can matter to a derived atom.
 
     With several answer streams everything can. Otherwise only the rules below the atom's predicate
-    do; and for an atom of the output only what the program's windows can see, and only the elements
-    with its key, if the program has one.
+    do; if these have a key, only the elements with the atom's; and for an atom of the output only
+    what their windows can see.
     """
-    checked = known.checked
-    if checked.several_models:
+    if known.checked.several_models:
         return known
-    elements = known.elements
-    if goal.t == at and goal.atom.signature in checked.shown:
-        elements = _with_key(checked, goal.atom, _within_lookback(checked, elements, at))
-    rules = _rules_below(checked, goal.atom.signature)
-    return replace(known, checked=rules, elements=elements)
+    below = _rules_below(known.checked, goal.atom.signature)
+    elements = _with_key(below, goal.atom, known.elements)
+    if goal.t == at:
+        elements = _within_lookback(below, elements, at)
+    return replace(known, checked=below, elements=elements)
 
 
 def _within_lookback(
@@ -137,6 +138,7 @@ def _with_key(checked: Checked, goal: Atom, elements: tuple[Element, ...]) -> tu
 
 
 def _rules_below(checked: Checked, goal: Signature) -> Checked:
+    """The program without the rules that a predicate does not depend on, analysed anew."""
     bodies: dict[Signature, set[Signature]] = {}
     for edge in checked.edges:
         bodies.setdefault(edge.head, set()).add(edge.body)
@@ -146,18 +148,38 @@ def _rules_below(checked: Checked, goal: Signature) -> Checked:
         new = bodies.get(pending.pop(), set()) - reached
         reached |= new
         pending.extend(new)
-    rules = tuple(rule for rule in checked.rules if reached & set(head_predicates(rule.head)))
-    return replace(checked, rules=rules)
+    rules = tuple(rule for rule in checked.rules if reached & head_predicates(rule.head))
+    program = Program(
+        rules,
+        inputs=checked.inputs,
+        shows=frozenset({goal}),
+        remembered=checked.program.remembered & reached,
+    )
+    below = check(program, checked.background_signatures)
+    # What the other rules do to the timeline they do still.
+    return replace(below, future_reach=checked.future_reach)
 
 
-def answers_at(known: Knowledge, at: int) -> tuple[list[AnswerStream], list[Element]]:
-    """All answer streams at a time point, and what earlier evaluations left to be remembered."""
+def ready_oracle(known: Knowledge, at: int, goal: int | None = None) -> Oracle:
+    """The definitions, ready to evaluate at `at`: what was derived before is remembered.
+
+    It is remembered as far back as the output can see, and as the goal's time point can.
+    """
     oracle = known.oracle()
     if known.checked.program.remembered:
         lookback = known.checked.lookback.time
-        first = known.start if lookback is None else max(known.start, at - lookback)
+        earliest = at if goal is None else min(at, goal)
+        first = known.start if lookback is None else max(known.start, earliest - lookback)
         for t in range(first, at):
             oracle.step(known.elements, t)
+    return oracle
+
+
+def answers_at(
+    known: Knowledge, at: int, goal: int | None = None
+) -> tuple[list[AnswerStream], list[Element]]:
+    """All answer streams at a time point, and what earlier evaluations left to be remembered."""
+    oracle = ready_oracle(known, at, goal)
     return oracle.answers(known.elements, at), oracle.remembered
 
 
@@ -189,17 +211,21 @@ def lay_over(
 
 
 def find_situation(
-    known: Knowledge, goal: Element, at: int, model: Derived | None
+    known: Knowledge,
+    goal: Element,
+    at: int,
+    model: Derived | None = None,
+    shown: frozenset[Signature] = frozenset(),
 ) -> Situation | None:
     """The answer stream to explain: the given one, or one of the definitions'.
 
-    A model that leaves hidden predicates out is completed. Without a model an answer stream with
-    the goal is preferred; None when there is none at all.
+    A model holds the predicates that are `shown`; when it leaves others out that matter, it is
+    completed. Without a model an answer stream with the goal is preferred; None when there is none.
     """
     checked = known.checked
-    if model is not None and checked.derived <= checked.shown and not checked.program.remembered:
+    if model is not None and checked.derived <= shown and not checked.program.remembered:
         return lay_over(known, at, model)
-    answers, remembered = answers_at(known, at)
+    answers, remembered = answers_at(known, at, goal.t)
     if model is not None and checked.several_models:
         wanted = frozenset(model.get(at, ()))
         oracle = known.oracle()

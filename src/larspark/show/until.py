@@ -31,7 +31,7 @@ from larspark.meaning.fragment import has_nested_windows
 from larspark.meaning.signatures import head_predicates
 from larspark.meaning.walk import formulas, is_ground, occurrences, walk
 from larspark.show.instances import is_definite
-from larspark.show.knowledge import Knowledge, lay_over
+from larspark.show.knowledge import Knowledge, lay_over, ready_oracle
 from larspark.show.proof import Proof, Step, Until
 from larspark.show.proving import prove
 
@@ -97,11 +97,8 @@ class _Future:
 
     def __init__(self, known: Knowledge, at: int) -> None:
         self._known = known
-        self._oracle = known.oracle()
+        self._oracle = ready_oracle(known, at)
         self._jumps = _can_jump(known.checked)
-        if known.checked.program.remembered:
-            for t in range(known.start, at):
-                self._oracle.step(known.elements, t)
 
     def answer(self, t: int) -> AnswerStream | None:
         """The answer stream at t, which what comes later remembers."""

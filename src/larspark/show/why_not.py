@@ -88,9 +88,9 @@ def why_not(
     t = at if when is None else when
     known = gather(checked, at, elements, background, settings)
     remembered: list[Element] = []
-    if model is None or not checked.derived <= checked.shown:
+    if model is None or checked.program.remembered or not checked.derived <= checked.shown:
         # Only what can matter to the goal is evaluated, but near misses may lie anywhere.
-        answers, remembered = answers_at(narrow(known, Element(t, atom), at), at)
+        answers, remembered = answers_at(narrow(known, Element(t, atom), at), at, t)
         if not answers:
             note = f"there is no answer stream at {at}: constraints or negation forbid all of them"
             return WhyNot(atom, t, at, (), note)

@@ -433,9 +433,9 @@ def items(draw: st.DrawFn, lower: tuple[str, ...], negated: bool, kinds: tuple[s
 
 
 @st.composite
-def rules(draw: st.DrawFn, layer: int, negation: bool, windows: bool) -> SimpleRule:
+def rules(draw: st.DrawFn, layer: int, negation: bool, windows: bool, pins: bool) -> SimpleRule:
     lower = LAYERS[:layer]
-    timed = not windows or draw(st.booleans())
+    timed = pins and (not windows or draw(st.booleans()))
     kinds: tuple[str, ...] = ("pin",)
     if windows:
         # T is bound either to the head alone, or to the evaluation time too.
@@ -456,12 +456,14 @@ def rules(draw: st.DrawFn, layer: int, negation: bool, windows: bool) -> SimpleR
 
 
 @st.composite
-def definitions(draw: st.DrawFn, negation: bool = False, windows: bool = True) -> Definition:
-    """A program whose last layer is the query's predicate `r`."""
+def definitions(
+    draw: st.DrawFn, negation: bool = False, windows: bool = True, pins: bool = True
+) -> Definition:
+    """A program whose last layer is the query's predicate `r`; without pins all heads are plain."""
     chosen = []
     for layer in range(len(LAYERS)):
         most = 1 if layer == 0 and windows else 2
-        chosen += draw(st.lists(rules(layer, negation, windows), min_size=1, max_size=most))
+        chosen += draw(st.lists(rules(layer, negation, windows, pins), min_size=1, max_size=most))
     return Definition(tuple(chosen))
 
 

@@ -142,12 +142,8 @@ class Grounder:
         self._next_atom = 1
         self._active = 0
         self._bounds: dict[Windows, tuple[float, float]] = {}
-        unconditional = [self._register(rule) for rule in core.rules]
-        for number in unconditional:
-            if number is not None:
-                start = plan(number, self._shapes[number], None, self._tables)
-                for binding in start.bindings(()):
-                    self._instantiate(number, binding)
+        # Rules without a positive literal: their instances are there from the first tick on.
+        self._unconditional = [n for rule in core.rules if (n := self._register(rule)) is not None]
         feeds.restart()
 
     @property
@@ -177,6 +173,11 @@ class Grounder:
 
     def tick(self) -> None:
         """Bring the ground rules up to date with the given rows."""
+        while self._unconditional:
+            number = self._unconditional.pop()
+            start = plan(number, self._shapes[number], None, self._tables)
+            for binding in start.bindings(()):
+                self._instantiate(number, binding)
         changes = [(relation, *self._feeds.changes(relation)) for relation in self._core.given]
         for relation, _, gone in changes:
             for row in gone:

@@ -1,4 +1,4 @@
-"""The incremental mode: grounding and solver are kept alive from tick to tick."""
+"""The incremental mode: grounding, labels and solver are kept alive from tick to tick."""
 
 from typing import cast
 
@@ -8,30 +8,34 @@ from larspark.run.asp.dependencies import comparable, recursive, undetermined
 from larspark.run.asp.elements import Arrival
 from larspark.run.asp.feeds import Feeds, Row
 from larspark.run.asp.grounder import Grounder
+from larspark.run.asp.hybrid import HybridRules
 from larspark.run.asp.live import LiveProgram, LiveSolvable
 from larspark.run.asp.solving import Solvable
 from larspark.run.asp.task import Task
 from larspark.run.asp.views import View
+from larspark.run.tms.labelled import Labelled
+from larspark.run.tms.network import Network
 
 
 class IncrementalGrounding:
-    """Grounds what a tick changes, and hands it to a solver that stays.
+    """Grounds what a tick changes; labels settle what has one answer, a solver gets the choices.
 
     Where one output can be part of another, both equally close to the output before, staying close
-    needs a new solver at every tick; the grounding is kept all the same.
+    needs a new solver at every tick; everything else is kept all the same.
     """
 
     def __init__(self, task: Task, core: Core) -> None:
+        self._task = task
         self._core = core
-        self._elements = task.elements
         self._feeds = Feeds(core, task.background, task.elements)
-        self._wanted = [(p, *core.predicates[p]) for p in sorted(task.wanted)]
-        self._remembered = bool(task.remembered)
         self._recursive = recursive(core)
+        self._choices = undetermined(core)
+        self._chosen = {
+            relation: (p, pinned)
+            for p, (relation, pinned) in sorted(core.predicates.items())
+            if relation in self._choices
+        }
         self._several = task.checked.several_models
-        # Only the rows of these relations can be closer to the output before, or less close.
-        choices = undetermined(core)
-        self._output = {n: p for p, (n, _) in core.predicates.items() if n in choices}
         self._comparable = comparable(core, task.checked.shown)
         self._t = 0
         self._start()
@@ -51,47 +55,63 @@ class IncrementalGrounding:
         if self._grounder.wasteful:
             self._start()
         self._grounder.tick()
+        changed = self._rules.flush()
+        self._labelled.update(changed, self._network.holds, self._grounder.atom)
+        settled = [e for e in self._labelled.elements(self._t) if self._is_new(e)]
         if self._several and self._comparable:
-            control, known = self._program.snapshot()
-            return Solvable(control, self._literals(known), deadline=deadline)
-        self._program.flush()
+            control, known = self._live.snapshot()
+            literals = self._literals(known)
+            return Solvable(control, literals, lambda _: settled, deadline=deadline)
         return LiveSolvable(
-            self._program.control,
-            self._literals(self._program.literals()),
+            self._live.control,
+            self._literals(self._live.literals()),
+            lambda _: settled,
             deadline=deadline,
             keep=self._keep if self._several else None,
         )
 
     def _start(self) -> None:
-        self._program = LiveProgram(self._is_recursive, self._text)
-        self._grounder = Grounder(self._core, self._feeds, self._program)
+        self._network = Network(self._is_recursive)
+        self._live = LiveProgram(self._is_recursive, self._text)
+        self._rules = HybridRules(self._network, self._live, self._is_settled)
+        self._labelled = Labelled(self._core, self._task.wanted)
+        self._grounder = Grounder(self._core, self._feeds, self._rules)
 
     def _literals(self, known: dict[int, int]) -> dict[Element, int]:
+        """The literals of the elements that answer streams can choose."""
         found: dict[Element, int] = {}
-        for signature, relation, pinned in self._wanted:
+        for relation, (signature, pinned) in self._chosen.items():
+            if signature not in self._task.wanted:
+                continue
             for row, number in self._grounder.rows(relation):
-                literal = known.get(number)
-                if literal is not None:
-                    found[element_of(signature, row, pinned, self._t)] = literal
-        if self._remembered:
-            # What the stream remembers is not derived.
-            found = {e: n for e, n in found.items() if self._elements.holds(*e) is None}
+                element = element_of(signature, row, pinned, self._t)
+                if number in known and self._is_new(element):
+                    found[element] = known[number]
         return found
+
+    def _is_new(self, element: Element) -> bool:
+        """Is the element not in the stream already?"""
+        return not self._task.remembered or self._task.elements.holds(*element) is None
+
+    def _is_settled(self, number: int) -> bool:
+        return self._grounder.atom(number)[0] not in self._choices
 
     def _is_recursive(self, number: int) -> bool:
         return self._grounder.atom(number)[0] in self._recursive
 
     def _text(self, number: int) -> str | None:
+        """The text of atoms whose output can be kept, where the solver keeps it by itself."""
         if not self._several or self._comparable:
             return None
         relation, row = self._grounder.atom(number)
-        signature = self._output.get(relation)
-        return None if signature is None else atom_text(Atom(signature.predicate, row))
+        known = self._chosen.get(relation)
+        return None if known is None else atom_text(Atom(known[0].predicate, row))
 
     def _keep(self, previous: frozenset[Atom]) -> list[int]:
+        predicates = self._core.predicates
         found = (
-            self._grounder.number(self._core.predicates[a.signature][0], cast("Row", a.args))
-            for a in previous
-            if self._core.predicates[a.signature][0] in self._output
+            self._grounder.number(predicates[atom.signature][0], cast("Row", atom.args))
+            for atom in previous
+            if predicates[atom.signature][0] in self._chosen
         )
-        return self._program.keep(frozenset(number for number in found if number is not None))
+        return self._live.keep(frozenset(number for number in found if number is not None))

@@ -94,6 +94,9 @@ class LiveProgram:
         self._rules[rule].active = True
         self._switched[rule] = None
 
+    def is_active(self, rule: int) -> bool:
+        return self._rules[rule].active
+
     def drop(self, rule: int) -> None:
         gone = self._rules.pop(rule)
         self._new.pop(rule, None)

@@ -1,12 +1,11 @@
-"""The problems this room reports."""
+"""The codes of problems with hypothetical answers."""
 
 CODES: dict[str, str] = {
-    "L470": "The premises of the query are an infinite set, because a rule depends on itself.",
-    "L471": "The premises of the query are too many to list.",
-    "L472": "A window or formula cannot be unfolded into rules over fixed time points.",
-    "L473": "A rule head is not an atom or `@T atom`, so what it derives is not determined.",
-    "L474": "A time pin is not a time point, a variable, or a variable shifted by a number.",
-    "L475": "Negation is not stratified over time.",
-    "L476": "An answer may wait without bound, because a rule is not connected.",
-    "L477": "A fact comes too late or of a predicate that rules derive.",
+    "L470": "the query has infinitely many sets of premises, because a rule depends on itself",
+    "L471": "the query has too many sets of premises, or too large ones",
+    "L472": "a formula cannot be unfolded into rules over fixed time points",
+    "L473": "a rule head is not an atom or `@T` and an atom",
+    "L474": "a time pin is not a time point, a variable, or a variable shifted by a number",
+    "L475": "negation is not stratified over time",
+    "L476": "an answer may wait without bound, because a rule is not connected",
 }

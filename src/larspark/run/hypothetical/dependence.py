@@ -136,17 +136,18 @@ def _reaches(start: Signature, goal: Signature, edges: Sequence[Edge]) -> bool:
 def endless_problem(path: Sequence[Edge]) -> Problem:
     """Which rules make the set of premises infinite, and why."""
     names = " -> ".join([*(str(edge.head) for edge in path), str(path[-1].body)])
-    lines = ", ".join(dict.fromkeys(str(edge.rule.span.line) for edge in path))
+    lines = list(dict.fromkeys(str(edge.rule.span.line) for edge in path))
+    where = f"line{'s' * (len(lines) > 1)} {', '.join(lines)}"
     least = sum(edge.least for edge in path)
     most = sum(edge.most for edge in path)
     if least == most and most != 0:
-        where = "earlier" if most > 0 else "later"
-        why = f"each round asks for facts {_count(abs(most))} {where}"
+        direction = "earlier" if most > 0 else "later"
+        why = f"each round asks for facts {_count(abs(most))} {direction}"
     else:
         why = "each round asks for more facts"
     return Problem(
         "L470",
-        f"`{path[0].head}` depends on itself ({names}, rules in lines {lines}): {why}, so the "
+        f"`{path[0].head}` depends on itself ({names}, {where}): {why}, so the "
         "facts that make the query true cannot be listed",
         path[0].rule.span,
         hint="bound the recursion by a window, such as `[10] @T p(X)` in the body",

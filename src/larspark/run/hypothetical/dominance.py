@@ -85,7 +85,7 @@ def _condensed(instance: Instance, background: Background) -> Instance:
     for image, bindings in _images([*instance.hypotheses], instance.hypotheses, _kept(instance)):
         if image < instance.hypotheses:
             where = _restricted(instance, bindings, background)
-            if where is not None:
+            if where is not None and where <= instance.where:
                 smaller = instance._replace(hypotheses=image, where=where)
                 return _condensed(smaller, background)
     return instance

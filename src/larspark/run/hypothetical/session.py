@@ -157,8 +157,9 @@ def hypothesize(
     at: int | None = None,
     start: int | None = None,
     limit: int | None = None,
+    to: int | None = None,
 ) -> Iterator[HypotheticalAnswer]:
-    """The supported answers at a time point, or at each time point up to the last element.
+    """The supported answers at a time point, or at each one up to `to` or the last element.
 
     At each time point they are ranked, and at most `limit` are given.
     """
@@ -166,7 +167,7 @@ def hypothesize(
     times = [t for t, _ in data] + [element.t for element in checked.elements]
     first = start if start is not None else min(times, default=0 if at is None else at)
     session = Hypotheses(checked, query, background, start=first, follow=False, keep_certain=True)
-    last = at if at is not None else max(times, default=first - 1)
+    last = at if at is not None else to if to is not None else max(times, default=first - 1)
     position = 0
     for t in range(first if at is None else last, last + 1):
         while position < len(data) and data[position][0] <= t:

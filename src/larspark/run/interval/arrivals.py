@@ -107,7 +107,12 @@ class Arrivals:
 
 
 def _joined(chunks: list[Chunk]) -> Chunk:
-    return Chunk(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
+    """The chunks as one; those of one batch, which differ in the types of arguments, interleave."""
+    times, order, args = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
+    if (order[1:] < order[:-1]).any():
+        turns = np.argsort(order, kind="stable")
+        times, order, args = times[turns], order[turns], args[turns]
+    return Chunk(times, order, args)
 
 
 def rows_of(chunk: Chunk, known: int | None) -> Ints:

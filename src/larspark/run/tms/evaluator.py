@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import cast
 
-from larspark.base.atoms import Atom, Element
-from larspark.run.asp.core import Core, CoreRule, element_of
+from larspark.base.atoms import Atom
+from larspark.run.asp.core import Core, CoreRule
 from larspark.run.asp.dependencies import recursive
 from larspark.run.asp.elements import Arrival
 from larspark.run.asp.evaluators import Derived, Evaluator, one_shot
@@ -13,15 +13,13 @@ from larspark.run.asp.grounder import Grounder
 from larspark.run.asp.solving import Solvable
 from larspark.run.asp.task import Task
 from larspark.run.asp.views import View
+from larspark.run.tms.labelled import Labelled
 from larspark.run.tms.network import GiveUpError, Network
 
 SEVERAL = (
     "the program can have several answer streams: "
     "this run follows one of them, and changes what it must"
 )
-# No time point: stands for the evaluation time.
-_NOW = -(2**64)
-
 HANDED_OVER = "truth maintenance found no answer stream at {t}: from there on the solver is asked"
 
 
@@ -46,16 +44,9 @@ class TmsEvaluator:
         self._task = task
         self._core = core
         self._feeds = Feeds(core, task.background, task.elements)
-        self._wanted = {
-            relation: (p, pinned)
-            for p, (relation, pinned) in core.predicates.items()
-            if p in task.wanted
-        }
         self._recursive = recursive(core)
         self._now: tuple[int, View] = (0, View(0, -1))
         self._is_new = True
-        # The elements that are IN; those that hold at the evaluation time have no time of their own.
-        self._holding: dict[int, Element] = {}
         self._start()
         self._solver: Evaluator | None = None
 
@@ -109,7 +100,7 @@ class TmsEvaluator:
         return self._answer()
 
     def _start(self) -> None:
-        self._holding = {}
+        self._labelled = Labelled(self._core, self._task.wanted)
         self._network = Network(self._is_recursive)
         self._grounder = Grounder(self._core, self._feeds, self._network)
 
@@ -117,18 +108,9 @@ class TmsEvaluator:
         return self._grounder.atom(number)[0] in self._recursive
 
     def _answer(self) -> Derived:
-        for number in self._network.changes():
-            if not self._network.holds(number):
-                self._holding.pop(number, None)
-                continue
-            relation, row = self._grounder.atom(number)
-            if relation in self._wanted:
-                signature, pinned = self._wanted[relation]
-                self._holding[number] = element_of(signature, row, pinned, _NOW)
-        now, _ = self._now
-        answer = frozenset(
-            Element(now, e.atom) if e.t == _NOW else e for e in self._holding.values()
-        )
+        network, grounder = self._network, self._grounder
+        self._labelled.update(network.changes(), network.holds, grounder.atom)
+        answer = frozenset(self._labelled.elements(self._now[0]))
         if self._task.remembered:
             # What the stream remembers is not derived.
             return frozenset(e for e in answer if self._task.elements.holds(*e) is None)

@@ -1,0 +1,112 @@
+"""A run before it meets Spark: the program checked, and the job that follows from the data."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from larspark.base.atoms import Atom, atom_text
+from larspark.base.problems import LarsparkError, Problem, Severity
+from larspark.feeds import parse_ground_atom, read_background
+from larspark.language import parse_program, program_text, tree
+from larspark.meaning.check import check
+from larspark.meaning.checked import Checked
+from larspark.run.engines import choose
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
+from larspark.scale.cuts import Cuts, counts_tuples, find_cuts, own_windows
+from larspark.scale.job import Job
+from larspark.scale.layout import Wish, allowed_cuts, lay_out
+from larspark.scale.survey import Survey
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A program that can run, with its background data and the cuts that it may use."""
+
+    checked: Checked
+    background: frozenset[Atom]
+    engine: str
+    settings: Settings
+    cuts: Cuts
+    wish: Wish
+
+    @property
+    def tick(self) -> int | None:
+        tick = self.checked.program.tick
+        return None if tick is None else tick.microseconds
+
+    def job(self, seen: Survey, to: int | None, parallelism: int) -> Job | None:
+        """The job for data like these; None when there is no time point to answer."""
+        timeline = self._timeline(seen, to)
+        if timeline is None:
+            return None
+        first, last = timeline
+        return Job(
+            program=program_text(self.checked.program),
+            background=tuple(sorted(map(atom_text, self.background))),
+            engine=self.engine,
+            hindsight=self.settings.hindsight,
+            until=self.settings.until,
+            end=last if seen.last is None else seen.last,
+            tick=self.tick,
+            grid=lay_out(self.cuts, self.wish, seen, first, last, parallelism),
+            key=tuple((*predicate, place) for predicate, place in (self.cuts.key or {}).items()),
+            everywhere=tuple((p, n) for p, n in sorted(self.checked.background_signatures)),
+            counts_tuples=counts_tuples(self.checked),
+        )
+
+    def _timeline(self, seen: Survey, to: int | None) -> tuple[int, int] | None:
+        """The first and the last time point to answer, by the data unless they are given."""
+        times = [element.t for element in self.checked.elements]
+        # The end that is given is a time point that was heard of, as in a local run.
+        times += [t for t in (seen.first, seen.last, to) if t is not None]
+        first = min(times, default=None) if self.settings.start is None else self.settings.start
+        last = max(times, default=None) if to is None else to
+        return None if first is None or last is None or last < first else (first, last)
+
+
+def prepare(
+    program: str | tree.Program,
+    background: Iterable[Atom | str],
+    engine: str,
+    settings: Settings,
+    wish: Wish,
+) -> Prepared:
+    """Everything that can be said about a run without its facts, or all that is wrong with it."""
+    syntax = _parsed(program)
+    atoms = _background(background, syntax)
+    checked = _checked(syntax, atoms, settings)
+    cuts = allowed_cuts(find_cuts(checked), settings.hindsight, wish)
+    # Executors must not choose: they may have other packages.
+    engine = choose(checked, settings).name if engine == "auto" else engine
+    # What the engine refuses, it refuses here and not on an executor.
+    Session(checked, atoms, engine, settings)
+    return Prepared(checked, atoms, engine, settings, cuts, wish)
+
+
+def _parsed(program: str | tree.Program) -> tree.Program:
+    if isinstance(program, tree.Program):
+        return program
+    parsed = parse_program(program)
+    if parsed.program is None:
+        raise LarsparkError(parsed.problems)
+    return parsed.program
+
+
+def _background(given: Iterable[Atom | str], syntax: tree.Program) -> frozenset[Atom]:
+    """All background data, read here: executors need no files."""
+    atoms = {parse_ground_atom(atom) if isinstance(atom, str) else atom for atom in given}
+    for source in syntax.backgrounds:
+        atoms.update(read_background(source.path, source.signature))
+    return frozenset(atoms)
+
+
+def _checked(syntax: tree.Program, atoms: frozenset[Atom], settings: Settings) -> Checked:
+    signatures = {atom.signature for atom in atoms}
+    checked = check(syntax, signatures, ends=settings.until is not None)
+    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
+    for name in own_windows(checked):
+        message = f"the window `{name}` is known to this process only"
+        errors.append(Problem("L486", message, hint="run this program locally"))
+    if errors:
+        raise LarsparkError(errors)
+    return checked

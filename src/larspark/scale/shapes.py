@@ -1,0 +1,98 @@
+"""Which facts the rows of DataFrames are."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.mapping import ColumnName, parse_mappings
+from larspark.feeds.mapping import Mapping as FactMapping
+from larspark.scale.facts import Shape, atom_shape, find_facts, order_type
+from larspark.scale.sql import DataFrame
+
+_ATOM = "atom"
+
+
+class Source(NamedTuple):
+    """A DataFrame and the facts that its rows are."""
+
+    frame: DataFrame
+    shape: Shape
+
+    @property
+    def rows(self) -> DataFrame:
+        """The columns that are read."""
+        return self.frame.select(*[f"`{name.replace('`', '``')}`" for name in self.shape.columns])
+
+
+def find_sources(
+    facts: DataFrame | Mapping[str, DataFrame],
+    time: str | None,
+    mapping: str | None,
+    order: str | None,
+) -> tuple[Source, ...]:
+    """The sources of a run, in the order in which their facts arrive at one time point."""
+    if isinstance(facts, DataFrame):
+        return tuple(_of_one_frame(facts, time, mapping, order))
+    if mapping is not None:
+        _refuse("a mapping is for one DataFrame, and there is one for each predicate")
+    if time is None:
+        _refuse("nothing says which column is the time", 'name it, e.g. `time="ts"`')
+    if not facts:
+        _refuse("there is no DataFrame")
+    return tuple(
+        Source(frame, Shape(place, _by_columns(predicate, frame.columns, time, order), order))
+        for place, (predicate, frame) in enumerate(facts.items())
+    )
+
+
+def check_sources(sources: Iterable[Source], tick: int | None) -> None:
+    """Everything about the columns that keeps rows from being facts, at once."""
+    problems: list[Problem] = []
+    orders: dict[Any, str] = {}
+    for frame, shape in sources:
+        schema = frame.limit(0).toArrow().schema
+        if shape.order is not None and shape.order in schema.names:
+            kind = order_type(schema, shape.order)
+            orders[kind] = str(schema.field(shape.order).type)
+            if kind is None:
+                message = f"the column `{shape.order}` has the type {orders.pop(kind)}"
+                hint = "facts are ordered by integers, floats, text, dates or timestamps"
+                problems.append(Problem("L484", message, hint=hint))
+        try:
+            find_facts(schema.empty_table(), shape, tick)
+        except LarsparkError as error:
+            problems += error.problems
+    if len(orders) > 1:
+        kinds = " and ".join(orders.values())
+        hint = "give all DataFrames one type of order"
+        problems.append(Problem("L484", f"the orders {kinds} cannot be compared", hint=hint))
+    if problems:
+        raise LarsparkError(dict.fromkeys(problems))
+
+
+def _of_one_frame(
+    frame: DataFrame, time: str | None, mapping: str | None, order: str | None
+) -> Iterator[Source]:
+    if mapping is not None:
+        mappings = parse_mappings(mapping)
+        if time is not None and any(each.time != time for each in mappings):
+            _refuse(f"the time is `{time}`, and the mapping names another column", "name one")
+        for place, each in enumerate(mappings):
+            yield Source(frame, Shape(place, each, order))
+        return
+    if _ATOM not in frame.columns:
+        message = "nothing says which facts the rows are: there is neither a mapping nor `atom`"
+        _refuse(message, 'map columns to atoms, e.g. `map="ts -> temp(sensor, value)"`')
+    if time is None:
+        _refuse("nothing says which column is the time", 'name it, e.g. `time="ts"`')
+    yield Source(frame, atom_shape(0, time, _ATOM, order))
+
+
+def _by_columns(predicate: str, columns: list[str], time: str, order: str | None) -> FactMapping:
+    """Every column but the time and the order is an argument."""
+    arguments = [ColumnName(name) for name in columns if name not in (time, order)]
+    return FactMapping(time, predicate, tuple(arguments))
+
+
+def _refuse(message: str, hint: str = "") -> NoReturn:
+    raise LarsparkError(Problem("L483", message, hint=hint))
