@@ -282,6 +282,7 @@ def explain(
     on_error: OnErrorOption = OnError.FAIL,
     mapping: MapOption = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the tree into this file.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="The tree, also into a pipe.")] = False,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
@@ -303,8 +304,8 @@ def explain(
     if svg is not None:
         svg.write_text(found.to_svg(), encoding="utf-8")
     with writer(None, json) as out:
-        if out.people:
-            for line in found.lines(people=True):
+        if out.people or text:
+            for line in found.lines(out.people):
                 out.line(line)
         else:
             out.json(found.to_json())

@@ -3,9 +3,11 @@
 import pytest
 from tests.show.stories import PLANT, checked, stream
 
+import larspark as lp
 from larspark.base.atoms import Atom, Element
 from larspark.language import parse_atom, rule_text
 from larspark.meaning.oracle import Oracle
+from larspark.run.engines import ENGINES
 from larspark.run.protocol import Settings
 from larspark.show.choices import compare_models
 from larspark.show.explain import explain
@@ -155,6 +157,24 @@ def test_nested_windows_take_as_few_facts_as_they_can() -> None:
         "q :- [6] always reset [3] some s.", "@0 s. @1 s. @2 s. @4 s. @6 s. @8 s.", "q", 8
     )
     assert facts_of(proof) == ["@2 s", "@6 s"]
+
+
+def test_deep_formulas_are_explained() -> None:
+    rule = f"q :- {'[9] some (not not ' * 20}p{')' * 20}."
+    assert facts_of(proof_of(rule, "@1 p. @3 p.", "q", 4)) == ["@3 p"]
+
+
+@pytest.mark.parametrize("engine", ["auto", *ENGINES])
+def test_every_answer_of_every_engine_can_be_explained(engine: str) -> None:
+    program = lp.Program.parse(PLANT)
+    reasoner = lp.Reasoner(program, engine=engine, start=10)
+    for t in range(10, 18):
+        reasoner.append(t, [f"temp(m3,{70 + t})", f"temp(m2,{60 + t})"])
+    answers = list(reasoner.advance(18))
+    assert answers[-1].atoms
+    for answer in answers:
+        for atom in answer.atoms or ():
+            assert reasoner.explain(str(atom), at=answer.t).holds
 
 
 def test_hindsight_sees_what_came_later() -> None:

@@ -41,13 +41,13 @@ def reading(bench: str, facts: int, tell: Tell) -> Iterator[Measurement]:
 
 
 def _measured(bench: str, label: str, make: Callable[[], Stream]) -> Measurement:
-    watches: list[Stopwatch] = []
-    for _ in range(_REPETITIONS):
-        stream = make()
-        watches.append(Stopwatch())
-        with no_garbage_collection(), watches[-1].running():
-            for _ in stream.batches():
-                pass
+    watches = [Stopwatch() for _ in range(_REPETITIONS)]
+    with no_garbage_collection():
+        for watch in watches:
+            stream = make()
+            with watch.running():
+                for _ in stream.batches():
+                    pass
     best = min(watches, key=lambda watch: watch.seconds)
     cpu = min(watch.cpu_seconds for watch in watches)
     return Measurement(

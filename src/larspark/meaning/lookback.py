@@ -19,7 +19,7 @@ from larspark.meaning.reach import Reach, placements, variable_times
 from larspark.meaning.signatures import Roles, head_predicates
 
 # After so many changes the need for a predicate's atoms counts as reaching back forever.
-_PATIENCE = 32
+_PATIENCE = 16
 
 
 class Cost(NamedTuple):

@@ -30,7 +30,7 @@ from larspark.meaning.walk import occurrences, term_variables
 
 # After so many changes a placement counts as growing forever; narrowing takes back what that
 # overdoes where a window bounds the growth.
-_PATIENCE = 32
+_PATIENCE = 16
 _NARROWINGS = 3
 
 

@@ -227,7 +227,7 @@ def find_situation(
         return lay_over(known, at, model)
     answers, remembered = answers_at(known, at, goal.t)
     if model is not None and checked.several_models:
-        wanted = frozenset(model.get(at, ()))
+        wanted = {atom for atom in model.get(at, ()) if atom.signature in shown}
         oracle = known.oracle()
         answers = [a for a in answers if oracle.output(a, at) == wanted] or answers
     if not answers:

@@ -117,7 +117,8 @@ class Candidate:
         high = self.high
         lacking = self.clause.lacking(self.mask)
         if not lacking:
-            return min((high[time] + more for time, more in self.clause.kept), default=inf)
+            # It is still wanted at the time point at which it became complete.
+            return min((high[time] + more for time, more in self.clause.kept), default=inf) + 1
         chances = [high[premise.time] + premise.first for premise in lacking]
         for number, premise in enumerate(lacking):
             if premise.floor is not None:

@@ -155,7 +155,7 @@ def _bound(general: Literal, special: Literal, bindings: dict[str, Slot]) -> dic
         if isinstance(slot, Variable):
             if found.setdefault(slot.name, arg) != arg:
                 return None
-        elif slot != arg and not isinstance(slot, Wildcard):
+        elif slot != arg and (general.negated or not isinstance(slot, Wildcard)):
             return None
     return found
 
