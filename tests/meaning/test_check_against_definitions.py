@@ -67,9 +67,10 @@ def binders(draw: st.DrawFn, kind: Kind) -> str:
     """A formula that binds X, and T if there is one."""
     from_stream = draw(st.integers(0, 2)) > 0
     atom = draw(st.sampled_from(["p(X)", "q(X)", "e(X,_)"] if from_stream else ["a(X)", "b(X)"]))
+    pin = draw(st.sampled_from(["@T", "@T", "@T+2", "@T-1"]))
     if draw(st.integers(0, 3)) == 0:
-        return f"@T {atom}" if kind.timed else atom
-    operator = "@T" if kind.timed else draw(st.sampled_from(["some", "always", "some [1] some"]))
+        return f"{pin} {atom}" if kind.timed else atom
+    operator = pin if kind.timed else draw(st.sampled_from(["some", "always", "some [1] some"]))
     return f"{draw(kind.windows(from_stream))} {operator} {atom}"
 
 
@@ -94,7 +95,9 @@ def rules(draw: st.DrawFn, keyed: bool) -> str:
 def links(draw: st.DrawFn, head: str, body: str) -> str:
     """A rule from one predicate to the next, so that windows and shifts meet in chains."""
     kind = Kind(draw(st.booleans()), keyed=True)
-    operator = "@T" if kind.timed else draw(st.sampled_from(["some", "always", "some not"]))
+    operator = draw(st.sampled_from(["some", "always", "some not"]))
+    if kind.timed:
+        operator = draw(st.sampled_from(["@T", "@T", "@T+2", "@T-1"]))
     pin = draw(st.sampled_from(["@T ", "@T+1 ", "@T+3 ", "@T-2 ", ""])) if kind.timed else ""
     window = draw(st.just("") | kind.windows(from_stream=body == "p(X)"))
     more = draw(st.sampled_from(["", "", ", not q(X)", ", not [2] some q(X)"]))

@@ -29,6 +29,10 @@ def checked(text: str) -> Checked:
         ("q(T) :- p(T).", 0, 0),
         ("q :- [#3] some p.", 0, 3),
         ("q :- [#3] some p, [5] some r.", 5, 3),
+        ("q :- [#3] @T p.", 0, 3),
+        ("q :- [#3] @T-2 p.", 0, 3),
+        ("q :- [#3] @T+2 p.", None, 3),
+        ("q :- [#3] @T p, [4] @T r.", 4, 0),
         ("q :- [5] [#3] some p.", 5, 0),
         ("q :- [#3] [5] some p.", 5, 0),
         ("q :- [9] always reset [#3] some p.", 9, 3),
@@ -79,6 +83,11 @@ def test_a_rule_looks_as_far_back_as_its_windows(
         ("q :- [9] @T p, not @T r.", 9),
         ("q :- [9] @T p, (@T r or s).", 9),
         ("q :- [9] @T p or @T r.", None),
+        # Time variables range over the timeline, so it must reach back to them.
+        ("q :- [5] @T+9 p.", 14),
+        ("q :- [5] @T-9 p.", 5),
+        ("q :- p(T), not [3] @T r.", None),
+        ("q :- p(T), [3] @T r.", 3),
         # Tuples that are counted forwards are counted from where the window is applied.
         ("@T q :- [3] always reset [#+1] @T p.", 3),
         ("@T q :- [3] always reset [#1] @T p.", 0),

@@ -61,7 +61,9 @@ def _rule(random: Random, head: str, below: list[str]) -> str:
     if random.random() < 0.3:
         body.append("k(K)")
     timed = any("@T" in part and not part.startswith("not") for part in body)
-    body = [part if timed or not part.startswith("not") else part.replace("@T", "some") for part in body]
+    body = [
+        part if timed or not part.startswith("not") else part.replace("@T", "some") for part in body
+    ]
     values = any(", V" in part or "(V" in part for part in body if not part.startswith("not"))
     value = random.choice(["V", "V+1"]) if values else "0"
     pin = random.choice(["", "@T ", "@T+1 ", "@T-1 "]) if timed else ""
@@ -69,7 +71,10 @@ def _rule(random: Random, head: str, below: list[str]) -> str:
 
 
 def _more(random: Random, below: list[str]) -> list[str]:
-    return [_formula(random, below, random.choice(["V", "W", "_"])) for _ in range(random.choice([0, 0, 1]))]
+    return [
+        _formula(random, below, random.choice(["V", "W", "_"]))
+        for _ in range(random.choice([0, 0, 1]))
+    ]
 
 
 def _atom(name: str, value: str) -> str:

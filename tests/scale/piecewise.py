@@ -31,9 +31,7 @@ def job_for(
         row
         for shape, partitions in sources
         for batches in partitions
-        for batch in survey_partition(
-            batches, shape, prepared.tick, prepared.cuts.key or {}
-        )
+        for batch in survey_partition(batches, shape, prepared.tick, prepared.cuts.key or {})
         for row in batch.to_pylist()
     ]
     return prepared.job(combine(rows), to, parallelism=2)
@@ -104,9 +102,7 @@ def local_answers(
     prepared: Prepared, elements: Sequence[Element], to: int | None
 ) -> list[Interval]:
     """The answers of one local engine."""
-    session = Session(
-        prepared.checked, prepared.background, prepared.engine, prepared.settings
-    )
+    session = Session(prepared.checked, prepared.background, prepared.engine, prepared.settings)
     rows = [Row(t, atom, n) for n, (t, atom) in enumerate(elements)]
     batches = [RowBatch(rows)] if rows else []
     pieces = replay(session, batches, to=to, hindsight=prepared.settings.hindsight)

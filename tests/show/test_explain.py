@@ -7,6 +7,7 @@ import larspark as lp
 from larspark.base.atoms import Atom, Element
 from larspark.language import parse_atom, rule_text
 from larspark.meaning.oracle import Oracle
+from larspark.meaning.streams import Stream
 from larspark.run.engines import ENGINES
 from larspark.run.protocol import Settings
 from larspark.show.choices import compare_models
@@ -157,6 +158,32 @@ def test_nested_windows_take_as_few_facts_as_they_can() -> None:
         "q :- [6] always reset [3] some s.", "@0 s. @1 s. @2 s. @4 s. @6 s. @8 s.", "q", 8
     )
     assert facts_of(proof) == ["@2 s", "@6 s"]
+
+
+def test_a_window_of_the_users_own_needs_what_it_needs() -> None:
+    def evens(stream: Stream, t: int) -> Stream:
+        """Every other element; nothing when there are fewer than four."""
+        elements = stream.elements()
+        return stream.only(lambda element: len(elements) > 3 and element.t % 2 == 0)
+
+    lp.register_window("evens", evens)
+    proof = proof_of("q :- [evens] some p.", "@1 p. @2 p. @3 p. @4 p. @5 p. @6 p.", "q", 6)
+    assert proof.minimal
+    assert len(proof.facts) == 4
+    # Conclusions that the proof does not rest on count as well: then nothing can be left out.
+    program = "r(1). r(2) :- [9] some p. q :- [evens] some (p and r(1)). r(3). r(4)."
+    proof = proof_of(program, "@2 p.", "q", 2)
+    assert not proof.minimal
+    assert facts_of(proof) == ["@2 p"]
+
+
+def test_a_group_window_covers_less_without_a_group() -> None:
+    # With both groups the window covers [2,5], with the later one alone only [5,5].
+    proof = proof_of("q :- [#1 by X] always p(X), [#1 by X] some p(X).", "@5 p(a).", "q", 5)
+    assert facts_of(proof) == ["@5 p(a)"]
+    facts = "@2 p(a). @3 p(a). @4 p(a). @5 p(a). @5 p(b)."
+    proof = proof_of("q :- [#1 by X] always p(X), s(X). s(a). s(b).", facts, "q", 5)
+    assert len(proof.facts) == 1
 
 
 def test_deep_formulas_are_explained() -> None:

@@ -8,15 +8,28 @@ an earlier evaluation.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from larspark.base.atoms import Signature
 from larspark.language.tree import At, AtomFormula, Comparison, NamedWindow, Rule, Truth, Windowed
 from larspark.meaning.checked import Lookback
-from larspark.meaning.frames import ALL, NONE, NOW, Floor, Offset, Range, first_frame, frames
+from larspark.meaning.frames import (
+    ALL,
+    EVERYTHING,
+    NONE,
+    NOW,
+    SOME_DATA,
+    Floor,
+    Offset,
+    Range,
+    first_frame,
+    frames,
+    linear,
+)
 from larspark.meaning.reach import Reach, placements, variable_times
 from larspark.meaning.signatures import Roles, head_predicates
+from larspark.meaning.walk import formulas
 
 # After so many changes the need for a predicate's atoms counts as reaching back forever.
 _PATIENCE = 16
@@ -124,6 +137,9 @@ def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterato
     times = variable_times(rule, known, within)
     if times is None:
         return
+    # Time variables range over the timeline, so it must reach back to where they can lie.
+    for floor in _variable_floors(rule, times, known).values():
+        yield Reading(_cost(floor))
     for formula in rule.body:
         for part, frame in frames(formula, first_frame(known.end), times):
             match part:
@@ -143,6 +159,26 @@ def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterato
     for part, frame in frames(rule.head, first_frame(known.end, in_head=True), times):
         if isinstance(part, AtomFormula) and not frame.positive:
             yield Reading(_cost(frame.now.floor), part.atom.signature, frame.now.times)
+
+
+def _variable_floors(rule: Rule, times: Mapping[str, Range], known: Reach) -> dict[str, Floor]:
+    """How far back the variables that stand in time pins, as in `@T` and `@T+3`, can lie."""
+    floors: dict[str, Floor] = {}
+    for formula in formulas(rule):
+        for part, frame in frames(formula, first_frame(known.end), times):
+            if not isinstance(part, At) or (pin := linear(part.time)) is None:
+                continue
+            name, offset = pin
+            lowest = times.get(name, SOME_DATA).low
+            floor = floors.get(name, EVERYTHING)
+            if lowest > -math.inf:
+                floors[name] = Floor(min(0, lowest))
+            elif formula is not rule.head and frame.certain and offset <= 0 and floor == EVERYTHING:
+                # The pin lies among tuples that are counted, and the variable not before it.
+                floors[name] = frame.timeline.floor
+            else:
+                floors[name] = floor
+    return floors
 
 
 def _price(

@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from larspark.base.atoms import Signature
 from larspark.language import rule_text, window_text
 from larspark.language.tree import AtomFormula, NamedWindow, Rule, TupleWindow, Window, Windowed
 from larspark.meaning.checked import Checked
@@ -141,7 +142,7 @@ def _unbounded(checked: Checked) -> Iterator[str]:
             shown = window_text(counting[number])
             why = f"the window `[{shown}]` counts tuples, and they may lie any time ago"
             yield f"{_place(checked, number)}: {why}"
-        elif (atom := _sees_everything(rule, known)) is not None:
+        elif (atom := _sees_everything(rule, checked.derived, known)) is not None:
             why = f"it looks for `{atom}` in the whole past; a window such as `[60]` bounds that"
             yield f"{_place(checked, number)}: {why}"
 
@@ -154,7 +155,7 @@ def _known(checked: Checked) -> Reach:
     return placements(checked.rules, order, parts, remembered, end=math.inf, input_end=math.inf)
 
 
-def _sees_everything(rule: Rule, known: Reach) -> str | None:
+def _sees_everything(rule: Rule, derived: frozenset[Signature], known: Reach) -> str | None:
     """An atom of the body that is looked for without a bound in time."""
     times = variable_times(rule, known)
     if times is None:
@@ -164,8 +165,7 @@ def _sees_everything(rule: Rule, known: Reach) -> str | None:
             if not isinstance(part, AtomFormula):
                 continue
             lowest: float = frame.now.floor.time
-            derived = part.atom.signature not in known.given
-            if derived and frame.monotone:
+            if part.atom.signature in derived and frame.monotone:
                 lowest = max(frame.now.times.low, known.placed[part.atom.signature].low)
             if lowest == -math.inf:
                 return str(part.atom)

@@ -1,5 +1,6 @@
 """Proving that an answer stream holds an element, with as few facts as the proof needs."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -106,7 +107,8 @@ class _Builder:
 
     def _leave_out(self) -> bool:
         """Drop facts for as long as the root still follows; False when not all were tried."""
-        self._settle(self._facts)
+        if not self._settle(self._facts):
+            return False
         trials = 0
         dropped = True
         while dropped:
@@ -173,14 +175,19 @@ class _Builder:
             rest = left
         return order
 
-    def _settle(self, facts: int) -> None:
-        """Find out anew what the nodes rest on when only these facts are there."""
+    def _settle(self, facts: int) -> bool:
+        """Find out anew what the nodes rest on when only these facts are there.
+
+        False when the root does not follow: a window of the user's own needs to see still others.
+        """
         order = self._follow(facts, reversed(self._nodes))
         if self._root not in order:
             # A tuple window reaches further when tuples in it are left out.
             facts |= _union(node.counted for node in self._nodes.values())
             facts &= ~self._situation.derived
             order = self._follow(facts, reversed(self._nodes))
+        if self._root not in order:
+            return False
         every = _union(1 << number for number in order)
         before = 0
         used = 0
@@ -197,12 +204,13 @@ class _Builder:
         slim = facts & _union(node.used for node in self._nodes.values())
         if slim != facts and self._root in self._follow(slim, reversed(self._nodes)):
             self._facts = slim
+        return True
 
     def _keep_reachable(self) -> None:
         kept: dict[int, _Node] = {}
-        pending = [self._root]
+        pending = deque([self._root])
         while pending:
-            number = pending.pop(0)
+            number = pending.popleft()
             if number not in kept:
                 kept[number] = self._nodes[number]
                 pending.extend(numbers_of(kept[number].used & self._situation.derived))
@@ -229,7 +237,7 @@ class _Builder:
         return Step(situation.element(number), instance.rule, instance.substitution, parts)
 
     def _ends(self) -> Iterator[str]:
-        """What would make the proof fail although time has not come yet."""
+        """What would make the proof fail before its time."""
         situation = self._situation
         for node in self._nodes.values():
             for reasons in node.reasons:

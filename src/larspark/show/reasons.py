@@ -98,6 +98,10 @@ def group_of(window: GroupWindow, atom: Atom) -> Atom:
     return Atom(atom.predicate, tuple(args))
 
 
+# Formulas that need an element, whichever time points a window covers.
+_SEEKING = (GroundAtom, GroundSome, GroundAt)
+
+
 class _Finder:
     """Follows a formula down to the atoms that decide it.
 
@@ -220,6 +224,9 @@ class _Finder:
                 self.reasons.counted |= views.usable.bits
             case _:
                 pass
+        if isinstance(window, GroupWindow | NamedWindow) and not isinstance(body, _SEEKING):
+            # Without an element the window may no longer cover the time point it was needed for.
+            needed = False
         if windows is None:
             self.explain(body, inner, t, needed, None)
             return
@@ -229,7 +236,7 @@ class _Finder:
         if not isinstance(body, GroundWindowed):
             span = WindowSpan(text, inner.full.start, inner.full.end)
             self.reasons.windows[span] = None
-        seeks = not views.negated and isinstance(body, GroundSome | GroundAt)
+        seeks = not views.negated and isinstance(body, _SEEKING)
         if seeks and isinstance(window, TupleWindow | GroupWindow):
             self._crowd(window, inner.full, self.reasons.used & ~before, text)
 

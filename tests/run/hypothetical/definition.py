@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom, fact
 from larspark.base.terms import Variable, Wildcard
-from larspark.language import parse_formula, parse_program
+from larspark.language import parse_atom, parse_formula, parse_program
 from larspark.language.tree import Formula
 from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
@@ -476,10 +476,10 @@ def elements(facts: Iterable[Token]) -> list[tuple[int, Atom]]:
     return sorted((token.t, fact(token.predicate, token.argument)) for token in facts)
 
 
-def checked(text: str) -> Checked:
+def checked(text: str, background: Iterable[str] = ()) -> Checked:
     parsed = parse_program(text)
     assert parsed.problems == (), parsed.problems
-    return check(parsed.program)
+    return check(parsed.program, {parse_atom(atom).signature for atom in background})
 
 
 def formula(text: str) -> Formula:

@@ -1,12 +1,9 @@
-"""Certain answers are those that the evaluator of the definitions gives, and the other way round."""
+"""Certain answers are what the evaluator of the definitions gives, and the other way round."""
 
 import os
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from larspark.meaning.oracle import Oracle, output_stream
-from larspark.run.hypothetical import hypothesize
 from tests.run.hypothetical.definition import (
     Definition,
     Token,
@@ -15,6 +12,9 @@ from tests.run.hypothetical.definition import (
     formula,
     streams,
 )
+
+from larspark.meaning.oracle import Oracle, output_stream
+from larspark.run.hypothetical import hypothesize
 
 QUERY = formula("@T r(X)")
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "60"))

@@ -4,8 +4,6 @@ import os
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from larspark.run.hypothetical import hypothesize
 from tests.run.hypothetical.definition import (
     Definition,
     Token,
@@ -14,6 +12,8 @@ from tests.run.hypothetical.definition import (
     formula,
     streams,
 )
+
+from larspark.run.hypothetical import hypothesize
 
 QUERY = formula("@T r(X)")
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "150"))

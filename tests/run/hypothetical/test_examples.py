@@ -1,13 +1,13 @@
 """The worked examples of the paper on hypothetical answers, 1 to 10, and its running program."""
 
 import pytest
+from tests.run.hypothetical.definition import checked, formula
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_atom
 from larspark.run.hypothetical import HypotheticalAnswer, hypothesize
 from larspark.run.hypothetical.prepare import prepare
-from tests.run.hypothetical.definition import checked, formula
 
 TURBINES = """
 @T flag(X)   :- @T temp(X, high).

@@ -4,8 +4,6 @@ import os
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
-from larspark.run.hypothetical import HypotheticalAnswer, hypothesize
 from tests.run.hypothetical.definition import (
     CONSTANTS,
     Definition,
@@ -16,6 +14,8 @@ from tests.run.hypothetical.definition import (
     ground,
     streams,
 )
+
+from larspark.run.hypothetical import HypotheticalAnswer, hypothesize
 
 QUERY = formula("@T r(X)")
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "60"))

@@ -7,6 +7,15 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.run.hypothetical.definition import (
+    Definition,
+    Token,
+    checked,
+    definitions,
+    elements,
+    formula,
+    streams,
+)
 
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_atom
@@ -16,15 +25,6 @@ from larspark.run.hypothetical import (
     HypotheticalAnswer,
     answer_line,
     hypothesize,
-)
-from tests.run.hypothetical.definition import (
-    Definition,
-    Token,
-    checked,
-    definitions,
-    elements,
-    formula,
-    streams,
 )
 
 QUERY = formula("@T r(X)")

@@ -31,6 +31,9 @@ from larspark.run.asp.situation import NoInstanceError, Situation, ground_atom
 from larspark.run.asp.values import NEGATED, Binding, compare, time_value, value
 from larspark.run.asp.views import View, apply, matches
 
+# So many parts of formulas, at time points and through windows, are evaluated at most.
+CONDITION_LIMIT = 2_000_000
+
 
 class Conditions:
     """The conditions of formulas in one situation; `derived` are the predicates of heads."""
@@ -56,6 +59,10 @@ class Conditions:
         key = (id(formula), self._values(formula, binding), view, t, in_head)
         known = self._known.get(key)
         if known is None:
+            if len(self._known) > CONDITION_LIMIT:
+                message = f"more than {CONDITION_LIMIT} parts of formulas had to be evaluated"
+                hint = "use smaller windows, or say where time ends with `until`"
+                raise LarsparkError(Problem("L410", message, formula.span, hint))
             known = self._known[key] = self._evaluate(formula, binding, view, t, in_head)
         return known
 

@@ -62,7 +62,7 @@ class SolverEvaluator:
 
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
         solvable = self._grounding.evaluate(deadline)
-        if not self._task.checked.several_models:
+        if not self._task.has_choices:
             return solvable.first()
         self._task.tell(SEVERAL)
         return solvable.closest(self._t, self._task.checked.shown, previous)

@@ -182,7 +182,8 @@ class SomeRows(AtomRows):
         super().__init__(feed, inside, background)
         self._timed = feed.mode is Mode.AT
         self._counts: dict[Row, int] = {}
-        self._touched: dict[Row, None] = {}
+        # Rows that came or went; only noted once somebody asks for changes.
+        self._touched: dict[Row, None] | None = None
 
     def rows(self, t: int) -> Iterable[Row]:
         if not self._background:
@@ -194,7 +195,7 @@ class SomeRows(AtomRows):
         self._touched = dict.fromkeys(self._counts)
 
     def changes(self, t: int) -> tuple[Sequence[Row], Sequence[Row]]:
-        if self._background:
+        if self._background or self._touched is None:
             return super().changes(t)
         touched, self._touched = self._touched, {}
         new = [row for row in touched if row in self._counts and row not in self._told]
@@ -212,7 +213,8 @@ class SomeRows(AtomRows):
             self._counts[row] = count
         else:
             del self._counts[row]
-        self._touched[row] = None
+        if self._touched is not None:
+            self._touched[row] = None
 
     def _from_background(self) -> Iterable[Row]:
         view = self._content.view()

@@ -25,7 +25,9 @@ class IncrementalGrounding:
     """
 
     def __init__(self, task: Task, core: Core) -> None:
-        self._task = task
+        self._wanted = task.wanted
+        self._remembered = bool(task.remembered)
+        self._elements = task.elements
         self._core = core
         self._feeds = Feeds(core, task.background, task.elements)
         self._recursive = recursive(core)
@@ -35,7 +37,7 @@ class IncrementalGrounding:
             for p, (relation, pinned) in sorted(core.predicates.items())
             if relation in self._choices
         }
-        self._several = task.checked.several_models
+        self._several = task.has_choices
         self._comparable = comparable(core, task.checked.shown)
         self._t = 0
         self._start()
@@ -74,14 +76,14 @@ class IncrementalGrounding:
         self._network = Network(self._is_recursive)
         self._live = LiveProgram(self._is_recursive, self._text)
         self._rules = HybridRules(self._network, self._live, self._is_settled)
-        self._labelled = Labelled(self._core, self._task.wanted)
+        self._labelled = Labelled(self._core, self._wanted)
         self._grounder = Grounder(self._core, self._feeds, self._rules)
 
     def _literals(self, known: dict[int, int]) -> dict[Element, int]:
         """The literals of the elements that answer streams can choose."""
         found: dict[Element, int] = {}
         for relation, (signature, pinned) in self._chosen.items():
-            if signature not in self._task.wanted:
+            if signature not in self._wanted:
                 continue
             for row, number in self._grounder.rows(relation):
                 element = element_of(signature, row, pinned, self._t)
@@ -91,7 +93,7 @@ class IncrementalGrounding:
 
     def _is_new(self, element: Element) -> bool:
         """Is the element not in the stream already?"""
-        return not self._task.remembered or self._task.elements.holds(*element) is None
+        return not self._remembered or self._elements.holds(*element) is None
 
     def _is_settled(self, number: int) -> bool:
         return self._grounder.atom(number)[0] not in self._choices

@@ -23,7 +23,7 @@ from larspark.run.asp.values import Binding, time_value, value
 from larspark.run.asp.views import View
 
 # Rule instances, and ways to match one rule.
-SIZE_LIMIT = 200_000
+SIZE_LIMIT = 100_000
 
 
 class Instance(NamedTuple):

@@ -263,7 +263,9 @@ class LiveSolvable(Solvable):
         if self.keep is None:
             # Without choices there is nothing to be close by.
             return self.first()
-        found = self._without_choice(self.keep(previous))
+        kept = self.keep(previous)
+        # With a deadline the search is left to the optimization, which keeps an eye on it.
+        found = None if self.deadline is not None else self._without_choice(kept)
         if found is not None:
             return found
         for candidate in self._candidates("opt"):
@@ -278,7 +280,6 @@ class LiveSolvable(Solvable):
         """
         self._configure("models", "1")
         self._configure("opt_mode", "ignore")
-        self._configure("enum_mode", "auto")
         for _ in range(_FORCED_CHANGES):
             with self.control.solve(kept, yield_=True) as handle:
                 solution = handle.model()

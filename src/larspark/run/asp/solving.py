@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from clingo import Control
 from clingo import Model as Solution
@@ -108,27 +108,35 @@ class Solvable:
             backend.add_minimize(2 * place + 2, [(-over, 1)])
 
     def certain(self) -> ModelElements:
-        """The elements of every answer stream; of no answer stream when there is none."""
-        return self._consequences("cautious", frozenset.intersection)
+        """The elements of every answer stream; none when there is no answer stream."""
+        if self.accept is not None:
+            found = list(self.models())
+            return frozenset.intersection(*found) if found else frozenset()
+        result = self.first()
+        if result is None:
+            return frozenset()
+        for element, literal in self.literals.items():
+            if element in result:
+                other = self._with(-literal)
+                result = result if other is None else result & other
+        return result
 
     def imaginable(self) -> ModelElements:
         """The elements of at least one answer stream."""
-        return self._consequences("brave", frozenset.union)
+        if self.accept is not None:
+            return frozenset[Element]().union(*self.models())
+        result = self.first()
+        if result is None:
+            return frozenset()
+        for element, literal in self.literals.items():
+            if element not in result:
+                result = result.union(self._with(literal) or ())
+        return result
 
-    def _consequences(
-        self,
-        mode: Literal["cautious", "brave"],
-        combine: Callable[[ModelElements, ModelElements], ModelElements],
-    ) -> ModelElements:
-        result: ModelElements | None = None
-        if self.accept is None:
-            # The solver narrows or widens its result with every solution.
-            results = list(self._candidates("ignore", mode))
-            result = results[-1] if results else None
-        else:
-            for model in self.models():
-                result = model if result is None else combine(result, model)
-        return frozenset() if result is None else result
+    def _with(self, literal: int) -> ModelElements | None:
+        """Some answer stream in which a literal holds."""
+        with closing(self._candidates("ignore", [literal])) as found:
+            return next(found, None)
 
     def _sign(self, element: Element, positive: bool) -> int:
         return self.literals[element] if positive else -self.literals[element]
@@ -143,11 +151,13 @@ class Solvable:
             raise LarsparkError(Problem("L411", message, hint=hint))
         return False
 
-    def _candidates(self, opt_mode: str, enum_mode: str = "auto") -> Iterator[ModelElements]:
+    def _candidates(
+        self, opt_mode: str, assumptions: Sequence[int] = ()
+    ) -> Generator[ModelElements]:
         self._configure("models", "0")
         self._configure("opt_mode", opt_mode)
-        self._configure("enum_mode", enum_mode)
-        yield from map(self._read, self._solutions())
+        with closing(self._solutions(assumptions)) as solutions:
+            yield from map(self._read, solutions)
 
     def _read(self, solution: Solution) -> ModelElements:
         if self._settled is None:
@@ -159,12 +169,12 @@ class Solvable:
     def _configure(self, option: str, setting: str) -> None:
         setattr(self.control.configuration.solve, option, setting)
 
-    def _solutions(self) -> Iterator[Solution]:
+    def _solutions(self, assumptions: Sequence[int]) -> Generator[Solution]:
         if self.deadline is None:
-            with self.control.solve(yield_=True) as handle:
+            with self.control.solve(assumptions, yield_=True) as handle:
                 yield from handle
             return
-        with self.control.solve(yield_=True, async_=True) as handle:
+        with self.control.solve(assumptions, yield_=True, async_=True) as handle:
             while True:
                 handle.resume()
                 if not handle.wait(max(0.0, self.deadline - time.monotonic())):

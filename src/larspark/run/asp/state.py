@@ -1,13 +1,15 @@
 """Saved states: JSON behind a version and a checksum, bound to one program."""
 
+import hashlib
 import json
 import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from larspark.base.atoms import Atom, Element
+from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import constant
+from larspark.language import program_text
 from larspark.meaning.checked import Checked
 from larspark.run.protocol import Settings
 
@@ -48,10 +50,16 @@ def write_state(state: State) -> bytes:
     return _MAGIC + len(text).to_bytes(8, "big") + zlib.crc32(text).to_bytes(4, "big") + text
 
 
-def read_state(data: bytes, checked: Checked, settings: Settings) -> State:
+def program_identity(checked: Checked, background: frozenset[Atom]) -> str:
+    """What tells a program with its background data from others."""
+    text = "\n".join([program_text(checked.program), *sorted(map(atom_text, background))])
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def read_state(data: bytes, program: str, settings: Settings) -> State:
     """The state in these bytes, if it is whole and belongs to this program and these settings."""
     saved = _payload(data)
-    if saved["program"] != repr(checked.program):
+    if saved["program"] != program:
         raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
     if saved["settings"] != list(settings):
         raise LarsparkError(Problem("L407", "the saved state was made with other settings"))

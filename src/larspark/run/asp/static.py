@@ -48,7 +48,7 @@ class StaticGrounding:
         self._shown = [n for n in numbers if n not in choices]
         self._comparable = comparable(core, task.checked.shown)
         self._symbols = Symbols()
-        self._text = Text(core, self._symbols, self._shown, ordered=True)
+        self._text = self._new_text()
         self._rows: dict[Row, Symbol] = {}
         self._known: dict[Symbol, Element] = {}
         self._t = 0
@@ -73,9 +73,9 @@ class StaticGrounding:
             if len(cache) > _CACHED_ROWS:
                 cache.clear()
         control = self._ground()
-        if not self._symbols.ordered and self._text.ordered:
+        if self._text.ordered and not self._symbols.ordered:
             # A constant came up that the solver does not order as we do.
-            self._text = Text(self._core, self._symbols, self._shown, ordered=False)
+            self._text = self._new_text()
             control = self._ground()
         literals: dict[Element, int] = {}
         for name, arity in self._open:
@@ -104,6 +104,9 @@ class StaticGrounding:
             signature, pinned = self._wanted[symbol.name]
             known = self._known[symbol] = element_of(signature, row, pinned, _NOW)
         return known if known.t != _NOW else Element(self._t, known.atom)
+
+    def _new_text(self) -> Text:
+        return Text(self._core, self._symbols, self._shown, ordered=self._symbols.ordered)
 
     def _ground(self) -> Control:
         control = new_control()

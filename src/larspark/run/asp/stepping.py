@@ -4,17 +4,19 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Self
 
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.facts import AnyBatch
+from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
 from larspark.run.answers import PointAnswers
 from larspark.run.asp.elements import Elements
 from larspark.run.asp.evaluators import Derived, Evaluator
 from larspark.run.asp.solving import Solvable, TimeLimitError, in_order
-from larspark.run.asp.state import State, read_state, write_state
+from larspark.run.asp.state import State, program_identity, read_state, write_state
 from larspark.run.asp.task import Task
 from larspark.run.asp.views import View
 from larspark.run.protocol import Model, Point, Settings
@@ -87,21 +89,25 @@ class SteppingEngine(ABC):
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
         """The answer streams at a time point that was not answered yet, in a fixed order."""
-        found = in_order(self._solvable(at).models(), self._text)
-        for answer in islice(found, limit):
-            yield Model(self._shown_stream(answer))
+        with self._in_time(at):
+            found = in_order(self._solvable(at).models(), self._text)
+            for answer in islice(found, limit):
+                yield Model(self._shown_stream(answer))
 
     def count(self, at: int) -> int:
         """How many answer streams there are at a time point."""
-        return sum(1 for _ in self._solvable(at).models())
+        with self._in_time(at):
+            return sum(1 for _ in self._solvable(at).models())
 
     def cautious(self, at: int) -> frozenset[Atom]:
         """What is output at a time point in every answer stream."""
-        return self._output(self._solvable(at).certain(), at)
+        with self._in_time(at):
+            return self._output(self._solvable(at).certain(), at)
 
     def brave(self, at: int) -> frozenset[Atom]:
         """What is output at a time point in at least one answer stream."""
-        return self._output(self._solvable(at).imaginable(), at)
+        with self._in_time(at):
+            return self._output(self._solvable(at).imaginable(), at)
 
     def save(self) -> bytes:
         """What the engine needs to go on, as JSON behind a version and a checksum."""
@@ -109,11 +115,13 @@ class SteppingEngine(ABC):
 
     def restore(self, state: bytes) -> None:
         """Continue from a saved state of the same program and settings."""
-        self._adopt(read_state(state, self._checked, self._settings))
+        self._adopt(
+            read_state(state, program_identity(self._checked, self._background), self._settings)
+        )
 
     def _state(self) -> State:
         return State(
-            program=repr(self._checked.program),
+            program=program_identity(self._checked, self._background),
             settings=self._settings,
             kept=[(a.t, a.atom, a.number is not None) for a in self._elements],
             arrived=self._elements.arrived,
@@ -194,6 +202,15 @@ class SteppingEngine(ABC):
                 "the output before it stands"
             )
             return frozenset(Element(t, atom) for atom in self._previous)
+
+    @contextmanager
+    def _in_time(self, at: int) -> Iterator[None]:
+        try:
+            yield
+        except TimeLimitError:
+            message = f"the answer streams at {at} take longer than {self._time_limit} seconds"
+            hint = "ask for fewer with a limit, or allow more time"
+            raise LarsparkError(Problem("L412", message, hint=hint)) from None
 
     def _deadline(self) -> float | None:
         return None if self._time_limit is None else time.monotonic() + self._time_limit

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from larspark.base.atoms import Atom, Signature
 from larspark.meaning.checked import Checked
+from larspark.meaning.fragment import is_choice
 from larspark.run.asp.core import Core, NotEncodableError, encode
 from larspark.run.asp.elements import Elements
 from larspark.run.asp.plain import plain_rules
@@ -31,6 +32,12 @@ class Task:
     def wanted(self) -> frozenset[Signature]:
         """The predicates whose derived elements matter."""
         return self.checked.shown | self.remembered
+
+    @property
+    def has_choices(self) -> bool:
+        """Can there be several answer streams? Constraints alone can only leave none."""
+        checked = self.checked
+        return checked.strata is None or any(is_choice(rule.head) for rule in checked.rules)
 
     def core(self) -> Core | None:
         """The static encoding, if the program is plain enough to have one."""

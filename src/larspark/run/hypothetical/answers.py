@@ -181,7 +181,9 @@ def _program_names(instance: Instance) -> dict[str, Slot]:
     slots += [literal.t for literal in literals if isinstance(literal.t, Time)]
     if all(isinstance(slot, int | float | str) for slot in slots) and not instance.where:
         return {}
-    slots = [arg for literal in sorted(literals, key=str) for arg in literal.pattern.args]
+    # The variables of the query keep their names.
+    slots = list(instance.answer)
+    slots += [arg for literal in sorted(literals, key=str) for arg in literal.pattern.args]
     slots += [literal.t for literal in sorted(literals, key=str) if isinstance(literal.t, Time)]
     for condition, _ in sorted(instance.where, key=str):
         if isinstance(condition, Pattern):

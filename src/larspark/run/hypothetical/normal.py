@@ -50,6 +50,8 @@ def _size(goal: Goal) -> int:
 def normal(goal: Goal) -> Goal:
     """Drop what does not matter, make private variables local, and merge premises into spans."""
     goal = _with_fewer_times(goal)
+    once = tuple(dict.fromkeys(goal.body.occurrences))
+    goal = replace(goal, body=replace(goal.body, occurrences=once))
     body = _with_locals(goal)
     merged = replace(
         body,

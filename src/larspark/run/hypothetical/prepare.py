@@ -21,14 +21,14 @@ from larspark.run.hypothetical.dependence import (
     unstratified,
     unstratified_problem,
 )
-from larspark.run.hypothetical.goals import Goal
 from larspark.run.hypothetical.normal import minimal, without_now
-from larspark.run.hypothetical.patterns import Pattern, Slot, Time
+from larspark.run.hypothetical.patterns import ORIGIN, Pattern, Slot, Time
 from larspark.run.hypothetical.resolve import EndlessError, RuleBase, premises
 from larspark.run.hypothetical.rules import NOW, Conjunction, Occurrence, TemporalRule
 from larspark.run.hypothetical.unfold import query_variables, unfold_query, unfold_rule
 
-# A clause with more premises than this is refused.
+# A query with more clauses, or a clause with more premises than this is refused.
+CLAUSE_LIMIT = 2_000
 PREMISE_LIMIT = 300
 
 
@@ -135,15 +135,38 @@ class _Preparation:
             goals = premises(asked, base, loop is not None, self._query.span)
         except EndlessError as error:
             raise LarsparkError(endless_problem(loop) if loop else error.problems) from None
+        if len(goals) > CLAUSE_LIMIT:
+            raise LarsparkError(self._too_large(f"has more than {CLAUSE_LIMIT} sets of premises"))
         kept = minimal(without_now(goal, depends) for goal in goals)
-        for goal in kept:
-            self._refuse_long(goal)
-        return [compiled(goal) for goal in kept]
+        if any(len(goal.body.occurrences) > PREMISE_LIMIT for goal in kept):
+            raise LarsparkError(self._too_large(f"needs more than {PREMISE_LIMIT} facts"))
+        clauses = [compiled(goal) for goal in kept]
+        for clause in clauses:
+            self._refuse_fleeting(clause)
+        return clauses
 
-    def _refuse_long(self, goal: Goal) -> None:
-        if len(goal.body.occurrences) > PREMISE_LIMIT:
-            message = f"an answer needs more than {PREMISE_LIMIT} different facts"
-            raise LarsparkError(Problem("L471", message, self._query.span))
+    def _refuse_fleeting(self, clause: Clause) -> None:
+        """Absence seen from no time point in particular says nothing about what comes and goes."""
+        for denial in clause.denials:
+            now = denial.now.variable
+            others = {*clause.times} - {now}
+            bounds = clause.goal.body.bounds
+            if now != ORIGIN and all(bounds.upper(now, other) is None for other in others):
+                signature = denial.occurrence.pattern.signature
+                raise LarsparkError(
+                    Problem(
+                        "L472",
+                        f"`{signature}` is derived for the evaluation time only, so whether it is "
+                        "absent at another time point depends on when one looks",
+                        self._query.span,
+                        hint="derive it for a time point, as in `@T p(X) :- @T q(X)`, or put "
+                        "windows around the other atoms of the rule",
+                    )
+                )
+
+    def _too_large(self, what: str) -> Problem:
+        hint = "ask for less, use smaller windows, or fewer alternatives under `always`"
+        return Problem("L471", f"the query {what}", self._query.span, hint)
 
 
 def _slots(signature: Signature) -> tuple[Slot, ...]:

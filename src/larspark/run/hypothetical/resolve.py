@@ -21,9 +21,12 @@ from larspark.run.hypothetical.rules import NOW, Conjunction, Occurrence, Tempor
 from larspark.run.hypothetical.subsume import subsumes
 
 # A query that needs more goals than this is refused.
-GOAL_LIMIT = 20_000
-# With recursion there is no telling whether an end will come: the limit is lower.
-RECURSIVE_GOAL_LIMIT = 1_000
+GOAL_LIMIT = 5_000
+# So many time points are taken one by one, where a derived atom has to hold at all of them.
+SPAN_LIMIT = 200
+# With recursion there is no telling whether an end will come: the limits are lower.
+RECURSIVE_GOAL_LIMIT = 300
+RECURSIVE_SIZE_LIMIT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,10 @@ class _Resolution:
         for number in count(1):
             if not waiting:
                 return finished
-            if number > limit:
-                raise EndlessError(self._too_many(limit))
             goal = waiting.popleft()
+            too_long = self._recursive and len(goal.body.occurrences) > RECURSIVE_SIZE_LIMIT
+            if number > limit or too_long:
+                raise EndlessError(self._too_many(limit))
             if self._recursive:
                 if any(subsumes(earlier, goal) for earlier in seen):
                     continue
@@ -195,8 +199,7 @@ class _Resolution:
     def _expanded(self, goal: Goal, occurrence: Occurrence) -> Iterator[Goal]:
         """The atom at each time point of the span by itself, for every place of the clip."""
         length = occurrence.last - occurrence.first + 1
-        if length > GOAL_LIMIT:
-            raise LarsparkError(self._too_many(GOAL_LIMIT))
+        self._refuse_too_many_ways(occurrence, length)
         cuts = length if occurrence.floor is not None else 1
         for cut in range(cuts):
             case: Goal | None = goal
@@ -212,6 +215,18 @@ class _Resolution:
                 case = case and case.joined(extra)
             if case is not None:
                 yield from self._added(case, [point for point, _ in points])
+
+    def _refuse_too_many_ways(self, occurrence: Occurrence, length: int) -> None:
+        """Each time point may have its own way: with several ways their number explodes."""
+        rules = self._base.rules[occurrence.pattern.signature]
+        ways = sum(all(isinstance(arg, Variable) for arg in rule.head.args) for rule in rules)
+        if length > SPAN_LIMIT or max(ways, 1) ** length > GOAL_LIMIT:
+            message = (
+                f"`{occurrence.pattern.signature}` has to hold at {length} time points, and has "
+                f"{len(rules)} rules to hold by at each of them: that is too many ways"
+            )
+            hint = "use a smaller window, or one rule with one atom in its body"
+            raise LarsparkError(Problem("L471", message, self._span, hint))
 
     def _point(self, occurrence: Occurrence, offset: int) -> tuple[Occurrence, Conjunction]:
         number = next(self._numbers)

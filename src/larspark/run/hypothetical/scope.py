@@ -54,9 +54,9 @@ def time_pairs(relation: str, left: Time, right: Time) -> Pairs:
             return ((left, right), (right, left))
 
 
-def inside(at: Time, scope: Scope, start: Time) -> Pairs:
-    """`at` is a time point of the timeline and of every window it stands under."""
-    pairs = [(start, at)]
+def inside(at: Time, scope: Scope, start: Time | None) -> Pairs:
+    """`at` is a time point of every window it stands under, and of the timeline, if it starts."""
+    pairs = [] if start is None else [(start, at)]
     for base, past, future in scope.ranges:
         if past is not None:
             pairs.append((base.shifted(past), at))
@@ -65,9 +65,9 @@ def inside(at: Time, scope: Scope, start: Time) -> Pairs:
     return tuple(pairs)
 
 
-def outside(at: Time, scope: Scope, start: Time) -> list[Pairs]:
+def outside(at: Time, scope: Scope, start: Time | None) -> list[Pairs]:
     """The ways in which `at` is not such a time point."""
-    ways: list[Pairs] = [((at.shifted(1), start),)]
+    ways: list[Pairs] = [] if start is None else [((at.shifted(1), start),)]
     for base, past, future in scope.ranges:
         if past is not None:
             ways.append(((at.shifted(1), base.shifted(past)),))

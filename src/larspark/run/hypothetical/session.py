@@ -12,7 +12,7 @@ from larspark.run.hypothetical.answers import Change, HypotheticalAnswer, rank
 from larspark.run.hypothetical.dataset import Row, row_of
 from larspark.run.hypothetical.following import Following
 from larspark.run.hypothetical.outlook import Outlook
-from larspark.run.hypothetical.prepare import Prepared, prepare
+from larspark.run.hypothetical.prepare import prepare
 
 
 class Hypotheses:
@@ -42,23 +42,25 @@ class Hypotheses:
         self._changes: list[Change] = []
         self._facts: dict[Signature, dict[Row, None]] = {}
         self._facts_t: float = inf
-        # What is wrong with the query shows now, not with the first fact.
-        self._begun = False
+        # Without a start, what is wrong with the query still shows now, not with the first fact.
         self._begin(start or 0)
         self._begun = start is not None
 
     def _begin(self, start: int) -> None:
+        self._prepared = prepare(self._checked, self._query, self._background, start)
+        self._outlook = Outlook(self._prepared, self._keep_certain)
+        self._following = Following(self._outlook) if self._follow else None
+        self._start = start
+        self._done = start - 1
+
+    def _begin_at(self, t: int) -> None:
         if not self._begun:
             self._begun = True
-            self.prepared: Prepared = prepare(self._checked, self._query, self._background, start)
-            self._outlook = Outlook(self.prepared, self._keep_certain)
-            self._following = Following(self._outlook) if self._follow else None
-            self._start = start
-            self._done = start - 1
+            self._begin(min([t, *(element.t for element in self._own)]))
 
     def append(self, t: int, atoms: Iterable[Atom]) -> None:
         """Take in facts of a time point, which must not lie before the last one."""
-        self._begin(min([t, *(element.t for element in self._own)]))
+        self._begin_at(t)
         if t <= self._done or (self._facts_t < inf and t < self._facts_t):
             if t < self._start:
                 return
@@ -70,7 +72,7 @@ class Hypotheses:
 
     def advance(self, t: int) -> "Now":
         """Let time pass up to t: the answers at t, and what changed since the last time."""
-        self._begin(min([t, *(element.t for element in self._own)]))
+        self._begin_at(t)
         if t < self._done:
             raise LarsparkError(Problem("L408", f"the time point {t} was already passed"))
         self._close_before(t + 1)
@@ -81,6 +83,11 @@ class Hypotheses:
         """The supported answers now: first what lacks least, then what is decided soonest."""
         found = self._outlook.answers(self._done)
         return sorted(found, key=rank) if limit is None else nsmallest(limit, found, key=rank)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Which rules let answers wait without bound."""
+        return self._prepared.warnings
 
     @property
     def time(self) -> int:

@@ -22,6 +22,9 @@ _EFFORT = 2_000
 
 def subsumes(general: Goal, special: Goal) -> bool:
     """Does every instance of `special` contain an instance of `general` with the same answer?"""
+    wanted = {occurrence.pattern.predicate for occurrence in general.body.occurrences}
+    if not wanted <= {occurrence.pattern.predicate for occurrence in special.body.occurrences}:
+        return False
     try:
         return any(_Matching(general, special).matches())
     except _TooHardError:

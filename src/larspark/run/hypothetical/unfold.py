@@ -239,7 +239,8 @@ class _Unfolding:
         if wanted:
             where = timed(inside(at, scope, self._start))
             return self._present(atom, here, None, where, scope, span)
-        elsewhere = [case for pairs in outside(at, scope, self._start) for case in timed(pairs)]
+        # Before the start nothing is there: a denial knows that by itself.
+        elsewhere = [case for pairs in outside(at, scope, None) for case in timed(pairs)]
         return self._absent(atom, here, elsewhere, scope, span)
 
     def _present(
@@ -314,6 +315,8 @@ class _Unfolding:
         return cases
 
     def _pinned(self, at: Time, body: Formula, scope: Scope, wanted: bool) -> Cases:
+        if not wanted and isinstance(body, AtomFormula):
+            return self._atom(body.atom, at, scope, wanted, body.span)
         where = timed(inside(at, scope, self._start))
         cases = self.product(where, self._cases(body, at, scope, wanted), body.span)
         if not wanted:

@@ -32,6 +32,8 @@ from larspark.run.interval.kernels.profile import (
 from larspark.run.interval.store import grown
 
 _SMALLEST = 16
+# The question where a count is 1 or more.
+_ONE = np.array([COUNT_ONE, 0, 0, 0, 1, 0], np.int64)
 
 
 class WindowSize(NamedTuple):
@@ -70,10 +72,7 @@ class Profile:
 
     def __init__(self, width: int, settled: int, window: WindowSize | None = None) -> None:
         self.width = width
-        if window is None:
-            self._question = np.array([COUNT_ONE, 0, 0, 0, 1, 0], np.int64)
-        else:
-            self._question = window.question()
+        self._question = _ONE if window is None else window.question()
         self.clear(settled)
 
     def clear(self, settled: int) -> None:
@@ -148,7 +147,9 @@ class Profile:
         batch[:, FROM] = np.maximum(lines[:, 1], settled + 1)
         batch[:, TO] = FOREVER
         changes = lines[:, 0]
-        # A change by n is n intervals that never end.
+        # A change by n is n intervals that never end; nobody asks where that leads.
+        question, self._question = self._question, _ONE
         for sign in (1, -1):
             times = np.maximum(changes * sign, 0)
             self.change(np.repeat(batch, times, axis=0), sign, settled + 1)
+        self._question = question

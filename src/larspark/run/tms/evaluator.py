@@ -59,7 +59,7 @@ class TmsEvaluator:
 
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
         if self._solver is None:
-            if self._task.checked.several_models:
+            if self._task.has_choices:
                 self._task.tell(SEVERAL)
             try:
                 return self._maintained(previous)

@@ -1,45 +1,97 @@
-"""How a kernel is compiled, and how it runs where Numba is missing.
+"""How kernels come to be compiled.
 
-A kernel is a plain Python function over arrays of 64-bit integers. With Numba (`larspark[fast]`)
-it is compiled once and kept in Numba's cache; without, Python runs it as it stands, some hundred
-times slower.
+A kernel is a plain Python function over arrays of integers. Python runs it as it stands until some
+work has been done: a small program is answered before Numba would even be loaded. Then Numba, where
+it is installed (`larspark[fast]`), compiles it and keeps the result in its cache; without Numba
+everything still works, some hundred times slower.
+
+Numba notices when the file of a kernel changes, but not when a file does that a kernel takes
+helpers from. Who changes `layout.py` removes the caches (`__pycache__`) of this folder.
 """
 
 from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-try:
-    import numba
-except ImportError:
-    COMPILED = False
-else:
-    COMPILED = True
-
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# So many calls are left to Python, all kernels together.
+PATIENCE = 200
 
 
-def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a function that Python code calls."""
-    if COMPILED:
-        compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True)(function)
+class _Workshop:
+    """What all kernels share: the helpers they call, and how much was done without Numba."""
+
+    def __init__(self) -> None:
+        self.helpers: dict[Callable[..., Any], str] = {}
+        self.calls = 0
+        self._njit: Callable[..., Any] | None = None
+        self._missing = False
+
+    def compile(
+        self, function: Callable[Parameters, Result]
+    ) -> Callable[Parameters, Result] | None:
+        """The compiled function; None where there is no Numba."""
+        if self._njit is None and not self._missing:
+            self._load()
+        if self._njit is None:
+            return None
+        compiled: Callable[Parameters, Result] = self._njit(cache=True, nogil=True)(function)
         return compiled
 
-    @wraps(function)
-    def interpreted(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        # Hashes wrap around, which compiled code does silently.
+    def _load(self) -> None:
+        try:
+            from numba import njit
+            from numba.extending import register_jitable
+        except ImportError:
+            self._missing = True
+            return
+        for function, inline in self.helpers.items():
+            register_jitable(inline=inline)(function)
+        self._njit = njit
+
+
+_workshop = _Workshop()
+
+
+class Kernel(Generic[Parameters, Result]):
+    """A function that is run by Python at first, and compiled when it pays."""
+
+    __slots__ = ("_compiled", "plain")
+
+    def __init__(self, plain: Callable[Parameters, Result]) -> None:
+        self.plain = plain
+        self._compiled: Callable[Parameters, Result] | None = None
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if self._compiled is not None:
+            return self._compiled(*args, **kwargs)
+        _workshop.calls += 1
+        if _workshop.calls > PATIENCE:
+            self._compiled = _workshop.compile(self.plain) or self.interpret
+        return self.interpret(*args, **kwargs)
+
+    def interpret(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Let Python run the function. Hashes wrap around, which compiled code does silently."""
         with np.errstate(over="ignore"):
-            return function(*args, **kwargs)
-
-    return interpreted
+            return self.plain(*args, **kwargs)
 
 
-def helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a function that only kernels call."""
-    if COMPILED:
-        compiled: Callable[Parameters, Result] = numba.njit(inline="always")(function)
-        return compiled
+def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
+    """Make a kernel of a function that Python code calls."""
+    return Kernel(function)
+
+
+def helper(function: Function) -> Function:
+    """Let kernels call a function, which is copied into them: a call costs more than most do."""
+    _workshop.helpers[function] = "always"
+    return function
+
+
+def rare(function: Function) -> Function:
+    """Let kernels call a function that they seldom need."""
+    _workshop.helpers[function] = "never"
     return function

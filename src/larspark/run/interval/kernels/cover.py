@@ -11,7 +11,7 @@ that a row never becomes due earlier than the list of due rows it waits in.
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import helper, kernel
+from larspark.run.interval.kernels.compile import helper, kernel, rare
 from larspark.run.interval.kernels.layout import (
     DEAD,
     FOREVER,
@@ -129,6 +129,68 @@ def _append(
         _wait(rows, slot, place, waits, due, counters[SETTLED])
 
 
+@rare
+def _uncovered(
+    rows: Ints,
+    links: Places,
+    counters: Ints,
+    newest: int,
+    batch: Ints,
+    source: int,
+    position: int,
+) -> tuple[int, int]:
+    """The first stretch of a batch row from `position` on that its key does not hold yet.
+
+    Without any, a stretch after the batch row comes back.
+    """
+    head, end = counters[HEAD], batch[source, TO]
+    first = head - counters[LAP]
+    while position <= end:
+        # The covered stretch that comes next.
+        begins, ends = end + 1, end
+        offset = newest
+        while offset != NONE:
+            slot = slot_of(first, offset, rows.shape[0])
+            if (
+                rows[slot, TO] >= position
+                and rows[slot, FROM] < begins
+                and _same(rows, slot, batch, source)
+            ):
+                begins, ends = rows[slot, FROM], rows[slot, TO]
+            offset = follow(links[slot, 0], head, offset)
+        if begins > position:
+            return position, min(begins - 1, end)
+        position = ends + 1
+    return end + 1, end + 1
+
+
+@rare
+def _take_out(
+    rows: Ints,
+    links: Places,
+    counters: Ints,
+    newest: int,
+    batch: Ints,
+    source: int,
+    start: int,
+    holder: int,
+) -> None:
+    """Take out the rows of a key that an interval touches, all but one."""
+    head, end = counters[HEAD], batch[source, TO]
+    first = head - counters[LAP]
+    offset = newest
+    while offset != NONE:
+        slot = slot_of(first, offset, rows.shape[0])
+        if (
+            slot != holder
+            and rows[slot, TO] >= start - 1
+            and rows[slot, FROM] <= end + 1
+            and _same(rows, slot, batch, source)
+        ):
+            rows[slot, TO] = DEAD
+        offset = follow(links[slot, 0], head, offset)
+
+
 @kernel
 def cover_add(
     rows: Ints,
@@ -171,45 +233,30 @@ def cover_add(
                     low, holder = rows[slot, FROM], slot
                 high = max(high, rows[slot, TO])
             offset = follow(links[slot, 0], head, offset)
-        position = start
-        while position <= end:
-            # The covered stretch that comes next, from `position` on.
-            begins, ends = end + 1, end
-            offset = newest if touched > 0 else NONE
-            while offset != NONE:
-                slot = slot_of(first, offset, capacity)
-                if (
-                    rows[slot, TO] >= position
-                    and rows[slot, FROM] < begins
-                    and _same(rows, slot, batch, source)
-                ):
-                    begins, ends = rows[slot, FROM], rows[slot, TO]
-                offset = follow(links[slot, 0], head, offset)
-            if begins > position:
-                if count == since.shape[0]:
-                    pieces, since = enlarged(pieces), enlarged_line(since)
-                since[count] = low
-                put(pieces, count, batch, source, position, min(begins - 1, end))
-                count += 1
-            position = ends + 1
+        piece_from, piece_to = start, end
+        if touched == 1 and holder != NONE:
+            piece_from = max(start, rows[holder, TO] + 1)
+        elif touched > 0:
+            piece_from, piece_to = _uncovered(
+                rows, links, counters, newest, batch, source, start
+            )
+        while piece_from <= end:
+            if count == since.shape[0]:
+                pieces, since = enlarged(pieces), enlarged_line(since)
+            since[count] = low
+            put(pieces, count, batch, source, piece_from, piece_to)
+            count += 1
+            if piece_to == end:
+                break
+            piece_from, piece_to = _uncovered(
+                rows, links, counters, newest, batch, source, piece_to + 1
+            )
         if touched > 1 or (touched == 1 and holder == NONE):
-            offset = newest
-            while offset != NONE:
-                slot = slot_of(first, offset, capacity)
-                if (
-                    slot != holder
-                    and rows[slot, TO] >= start - 1
-                    and rows[slot, FROM] <= end + 1
-                    and _same(rows, slot, batch, source)
-                ):
-                    rows[slot, TO] = DEAD
-                offset = follow(links[slot, 0], head, offset)
+            _take_out(rows, links, counters, newest, batch, source, start, holder)
         if holder != NONE:
             rows[holder, TO] = high
         else:
-            _append(
-                rows, links, heads, waits, due, counters, buckets, batch, source, low, high
-            )
+            _append(rows, links, heads, waits, due, counters, buckets, batch, source, low, high)
     return pieces[:count], since[:count]
 
 

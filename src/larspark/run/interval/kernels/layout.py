@@ -46,14 +46,13 @@ def mix(state: int, value: int) -> int:
 def follow(place: int, head: int, limit: int) -> int:
     """How far from the head a place is; NONE when that is not below the limit."""
     offset = (place - head) & PLACE_MASK
-    return offset if offset < limit else NONE
+    return (offset + 1) * int(offset < limit) - 1
 
 
 @helper
 def slot_of(first: int, offset: int, capacity: int) -> int:
     """Where in the ring a row stands that is `offset` after the one in slot `first`."""
-    slot = first + offset
-    return slot if slot < capacity else slot - capacity
+    return first + offset - capacity * int(first + offset >= capacity)
 
 
 @helper

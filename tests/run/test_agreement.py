@@ -1,0 +1,113 @@
+"""Every engine gives what the definitions give, on random programs and streams.
+
+Streams are fed in one piece, tick by tick and in random cuts, and some sessions are saved and
+restored on the way. `LARSPARK_PAIRS` sets how many pairs of a program and a stream are drawn.
+"""
+
+import os
+from collections import Counter
+from random import Random
+
+import pytest
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.facts import Row, RowBatch
+from larspark.base.problems import LarsparkError, Severity
+from larspark.language import program_text
+from larspark.meaning.check import check
+from larspark.meaning.checked import Checked
+from larspark.meaning.oracle import output_stream
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
+from tests.run.interval.random_programs import BACKGROUND, Case, Generator
+
+PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000"))
+CHUNKS = 20
+# Solving takes longer than working intervals off.
+SHARE = {"interval": 1.0, "asp": 0.05, "tms": 0.05}
+SIGNATURES = {Signature(name, arity) for name, arity in BACKGROUND.items()}
+
+Output = dict[int, frozenset[Atom] | None]
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("engine", SHARE)
+def test_an_engine_agrees_with_the_definitions(engine: str, chunk: int) -> None:
+    wanted = int(PAIRS * SHARE[engine]) // CHUNKS
+    counts: Counter[str] = Counter()
+    seed = chunk * 10_000_000
+    while counts["compared"] < wanted:
+        seed += 1
+        random = Random(seed)
+        case = Generator(random).case()
+        checked = check(case.program, SIGNATURES, ends=case.until is not None)
+        if any(problem.severity is Severity.ERROR for problem in checked.problems):
+            continue
+        first, last = span(case, checked)
+        if first is None or first > last or (checked.endless and case.until is None):
+            continue
+        try:
+            expected = dict(
+                output_stream(
+                    checked,
+                    case.elements,
+                    case.background,
+                    start=case.start,
+                    to=last,
+                    hindsight=case.hindsight,
+                    until=case.until,
+                )
+            )
+            found = run(case, checked, engine, cuts(random, first, last), random)
+        except LarsparkError as error:
+            assert error.problems[0].code in REFUSALS, (seed, error)
+            continue
+        if found != expected:
+            differing = [t for t in expected if found.get(t) != expected[t]]
+            pytest.fail(f"seed {seed}, at {differing}:\n{program_text(case.program)}")
+        counts["compared"] += 1
+        counts["not empty"] += any(expected.values())
+    # A comparison of empty answers alone would say nothing.
+    assert counts["not empty"] * 3 > wanted
+
+
+# Too large for the oracle, or beyond what an engine can do.
+REFUSALS = {"L253", "L254", "L255", "L256", "L261", "L403", "L410"}
+
+
+def span(case: Case, checked: Checked) -> tuple[int | None, int]:
+    times = [element.t for element in (*checked.elements, *case.elements)]
+    first = case.start if case.start is not None else min(times, default=None)
+    return first, case.to if case.until is None else min(case.to, case.until)
+
+
+def cuts(random: Random, first: int, last: int) -> list[int]:
+    """The time points at which answers are asked for."""
+    match random.choice(("one piece", "tick by tick", "cuts")):
+        case "one piece":
+            return [last]
+        case "tick by tick":
+            return list(range(first, last + 1))
+        case _:
+            return sorted({random.randint(first, last) for _ in range(4)} | {last})
+
+
+def run(case: Case, checked: Checked, engine: str, stops: list[int], random: Random) -> Output:
+    settings = Settings(case.start, case.hindsight, case.until)
+
+    def fresh() -> Session:
+        return Session(checked, case.background, engine, settings)
+
+    session = fresh()
+    rows = [Row(t, atom, number) for number, (t, atom) in enumerate(case.elements)]
+    found: Output = {}
+    for stop in stops:
+        due = rows if case.hindsight else [row for row in rows if row.t <= stop]
+        rows = rows[len(due) :]
+        session.append(RowBatch(due, case.to if case.hindsight else stop))
+        found.update((point.t, point.atoms) for point in session.advance(stop).points())
+        if random.random() < 0.2:
+            state = session.save()
+            session = fresh()
+            session.restore(state)
+    return found
