@@ -7,7 +7,7 @@ from typing import NamedTuple
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
-from larspark.plan.build import plan
+from larspark.run.interval.obstacles import obstacles
 from larspark.run.protocol import Engine, Settings
 
 Make = Callable[[Checked, Iterable[Atom], Settings], Engine]
@@ -54,11 +54,7 @@ def _make_oracle(checked: Checked, background: Iterable[Atom], settings: Setting
 
 
 def _beyond_intervals(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
-    try:
-        plan(checked)
-    except LarsparkError as error:
-        return error.problems
-    return ()
+    return tuple(obstacles(checked, settings))
 
 
 def _without_clingo(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
@@ -100,7 +96,7 @@ def make_engine(
     if kind is None:
         known = ", ".join(["auto", *ENGINES])
         raise LarsparkError(Problem("L404", f"there is no engine `{name}`", hint=f"one of {known}"))
-    obstacles = kind.obstacles(checked, settings)
-    if obstacles:
-        raise LarsparkError(obstacles)
+    in_the_way = kind.obstacles(checked, settings)
+    if in_the_way:
+        raise LarsparkError(in_the_way)
     return kind.make(checked, background, settings)

@@ -9,6 +9,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial, reduce
 
+import pyarrow as pa
+
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.reading import OnError
@@ -20,6 +22,7 @@ from larspark.scale.layout import Wish
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Source, check_sources, find_sources
 from larspark.scale.sql import DataFrame, PySparkException, SparkSession, Window, functions
+from larspark.scale.typed import read_columns, read_signature, typed_answers
 
 _LOG = logging.getLogger(__name__)
 
@@ -66,6 +69,25 @@ def run(
     if job is None:
         return spark.createDataFrame([], step.SPARK_SCHEMA)
     return _answers(spark, sources, job)
+
+
+def outputs(answers: DataFrame, columns: Mapping[str, str]) -> dict[str, DataFrame]:
+    """For every predicate its answers, with a typed column for each argument, from and to.
+
+    `columns` names predicates and the columns of their arguments, in their order:
+    `{"alarm/2": "sensor string, value double"}`. A type is `long`, `double` or `string`; a
+    `double` takes integers too, a `string` takes anything, and an argument that does not fit
+    ends the computation with an error that names it. `persist()` the answers when several
+    predicates are asked for: each is computed from them.
+    """
+    wanted = {read_signature(name): read_columns(name, text) for name, text in columns.items()}
+    return {
+        str(signature): answers.mapInArrow(
+            partial(typed_answers, predicate=signature.predicate, columns=named),
+            ", ".join([*(f"`{name}` {kind}" for name, kind in named), "`from` long", "`to` long"]),
+        )
+        for signature, named in wanted.items()
+    }
 
 
 def _survey(sources: Sequence[Source], prepared: Prepared) -> survey.Survey:
@@ -116,12 +138,17 @@ def _answers(spark: SparkSession, sources: Sequence[Source], job: Job) -> DataFr
     empty = spark.range(pieces).selectExpr(
         "int(id) piece", "int(null) place", "string(null) predicate", "binary(null) payload"
     )
+
+    # Spark reads from the types which kind of function this is.
+    def answer(packed: pa.Table) -> pa.Table:
+        return step.answer_piece(packed, text)
+
     answers = (
         reduce(DataFrame.unionAll, packed, empty)
         # By number and not by hash, so that every piece is a task of its own.
         .repartitionById(pieces, "piece")
         .groupBy("piece")
-        .applyInArrow(partial(step.answer_piece, job_text=text), step.SPARK_SCHEMA)
+        .applyInArrow(answer, step.SPARK_SCHEMA)
     )
     return answers if len(job.grid.starts) == 1 else _joined(answers)
 

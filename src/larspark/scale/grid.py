@@ -76,8 +76,9 @@ def bucket_column(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], values.type)
     known = [bucket(constant(value)) for value in encoded.dictionary.to_pylist()]
-    buckets: npt.NDArray[np.int64] = np.array(known, dtype=np.int64)
-    return buckets[encoded.indices.to_numpy(zero_copy_only=False)]
+    places = encoded.indices.to_numpy(zero_copy_only=False)
+    buckets: npt.NDArray[np.int64] = np.array(known, dtype=np.int64)[places]
+    return buckets
 
 
 def wanted_pieces(facts: int, parallelism: int) -> int:
@@ -114,8 +115,8 @@ def choose_slices(
         loads = np.zeros(shards, dtype=np.int64)
         np.add.at(loads, np.arange(len(buckets)) % shards, np.asarray(buckets, dtype=np.int64))
         fair = max(SMALL_PIECE, int(loads.sum()) // wanted)
-        # Up to twice the fair share a shard is as even as keys come.
-        slices = ceil(int(loads.max()) / fair) if loads.max() > 2 * fair else 1
+        # A shard that is not much larger than its fair share is as even as keys come.
+        slices = ceil(int(loads.max()) / fair) if loads.max() > 1.5 * fair else 1
     return max(1, min(slices, length // max(1, _LOOKBACKS * lookback)))
 
 

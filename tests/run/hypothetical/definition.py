@@ -464,7 +464,17 @@ def definitions(
     for layer in range(len(LAYERS)):
         most = 1 if layer == 0 and windows else 2
         chosen += draw(st.lists(rules(layer, negation, windows, pins), min_size=1, max_size=most))
+        alike = Definition(tuple(chosen)).seen_alike
+        chosen = [_decidable(rule, alike) for rule in chosen]
     return Definition(tuple(chosen))
+
+
+def _decidable(rule: SimpleRule, alike: set[str]) -> SimpleRule:
+    """Without denials of what depends on the evaluation time, where no window says which."""
+    if rule.shift is None or any(item.window is not None for item in rule.items):
+        return rule
+    kept = [i for i in rule.items if not i.negated or i.predicate in (*INPUTS, *alike)]
+    return rule._replace(items=tuple(kept))
 
 
 def streams(last: int = 4) -> st.SearchStrategy[frozenset[Token]]:

@@ -22,7 +22,7 @@ from larspark.run.hypothetical.dependence import (
     unstratified_problem,
 )
 from larspark.run.hypothetical.normal import minimal, without_now
-from larspark.run.hypothetical.patterns import ORIGIN, Pattern, Slot, Time
+from larspark.run.hypothetical.patterns import ORIGIN, Pattern, Slot, Time, time_names
 from larspark.run.hypothetical.resolve import EndlessError, RuleBase, premises
 from larspark.run.hypothetical.rules import NOW, Conjunction, Occurrence, TemporalRule
 from larspark.run.hypothetical.unfold import query_variables, unfold_query, unfold_rule
@@ -146,21 +146,25 @@ class _Preparation:
         return clauses
 
     def _refuse_fleeting(self, clause: Clause) -> None:
-        """Absence seen from no time point in particular says nothing about what comes and goes."""
+        """Absence at no time point in particular, or seen from none, is never decided."""
+        goal = clause.goal
+        anchors = {ORIGIN, *time_names(goal.answer)}
+        anchors.update(name for item in goal.body.occurrences for name in item.time_names())
         for denial in clause.denials:
-            now = denial.now.variable
-            others = {*clause.times} - {now}
-            bounds = clause.goal.body.bounds
-            if now != ORIGIN and all(bounds.upper(now, other) is None for other in others):
+            loose = {denial.now.variable, denial.occurrence.variable} - anchors
+            if any(
+                all(goal.body.bounds.upper(name, anchor) is None for anchor in anchors)
+                for name in loose
+            ):
                 signature = denial.occurrence.pattern.signature
                 raise LarsparkError(
                     Problem(
                         "L472",
-                        f"`{signature}` is derived for the evaluation time only, so whether it is "
-                        "absent at another time point depends on when one looks",
+                        f"whether `{signature}` is absent depends on when one looks, and the "
+                        "query does not say when",
                         self._query.span,
                         hint="derive it for a time point, as in `@T p(X) :- @T q(X)`, or put "
-                        "windows around the other atoms of the rule",
+                        "windows around the other atoms of the rule that denies it",
                     )
                 )
 

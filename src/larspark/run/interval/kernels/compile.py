@@ -9,6 +9,7 @@ Numba notices when the file of a kernel changes, but not when a file does that a
 helpers from. Who changes `layout.py` removes the caches (`__pycache__`) of this folder.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -45,10 +46,13 @@ class _Workshop:
     def _load(self) -> None:
         try:
             from numba import njit
+            from numba.core.errors import NumbaIRAssumptionWarning
             from numba.extending import register_jitable
         except ImportError:
             self._missing = True
             return
+        # Numba warns of its own inlining here, which concerns nobody who runs a program.
+        warnings.filterwarnings("ignore", category=NumbaIRAssumptionWarning)
         for function, inline in self.helpers.items():
             register_jitable(inline=inline)(function)
         self._njit = njit
@@ -86,12 +90,12 @@ def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]
 
 
 def helper(function: Function) -> Function:
-    """Let kernels call a function, which is copied into them: a call costs more than most do."""
-    _workshop.helpers[function] = "always"
+    """Let kernels call a function."""
+    _workshop.helpers[function] = "never"
     return function
 
 
-def rare(function: Function) -> Function:
-    """Let kernels call a function that they seldom need."""
-    _workshop.helpers[function] = "never"
+def inlined(function: Function) -> Function:
+    """Let kernels call a function so small that it is copied into them."""
+    _workshop.helpers[function] = "always"
     return function

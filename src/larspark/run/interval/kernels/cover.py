@@ -11,7 +11,7 @@ that a row never becomes due earlier than the list of due rows it waits in.
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import helper, kernel, rare
+from larspark.run.interval.kernels.compile import helper, inlined, kernel
 from larspark.run.interval.kernels.layout import (
     DEAD,
     FOREVER,
@@ -40,7 +40,7 @@ from larspark.run.interval.kernels.layout import (
 RELEASED = FOREVER + 1
 
 
-@helper
+@inlined
 def _bucket(rows: Ints, row: int, mask: int) -> int:
     state = 0
     for column in range(KEYS, rows.shape[1]):
@@ -48,7 +48,7 @@ def _bucket(rows: Ints, row: int, mask: int) -> int:
     return state & mask
 
 
-@helper
+@inlined
 def _index_bucket(rows: Ints, row: int, columns: Ints, index: int, mask: int) -> int:
     state = 0
     for number in range(columns.shape[1]):
@@ -58,7 +58,7 @@ def _index_bucket(rows: Ints, row: int, columns: Ints, index: int, mask: int) ->
     return state & mask
 
 
-@helper
+@inlined
 def _same(rows: Ints, row: int, batch: Ints, source: int) -> bool:
     for column in range(KEYS, rows.shape[1]):
         if rows[row, column] != batch[source, column]:
@@ -67,9 +67,7 @@ def _same(rows: Ints, row: int, batch: Ints, source: int) -> bool:
 
 
 @helper
-def _buckets(
-    rows: Ints, heads: Places, columns: Ints, counters: Ints, batch: Ints
-) -> Ints:
+def _buckets(rows: Ints, heads: Places, columns: Ints, counters: Ints, batch: Ints) -> Ints:
     """The bucket of every batch row in every hash table.
 
     What stands there is read already here, all together, so that waiting for memory overlaps.
@@ -93,16 +91,17 @@ def _buckets(
     return buckets
 
 
-@helper
+@inlined
 def _wait(rows: Ints, slot: int, place: int, waits: Ints, due: Ints, settled: int) -> None:
     """Put a row on the list of the time point when it begins or, if it has, when it has ended."""
-    at = rows[slot, FROM] if rows[slot, FROM] > settled else rows[slot, TO] + 1
+    begun = int(rows[slot, FROM] <= settled)
+    at = rows[slot, FROM] + begun * (rows[slot, TO] + 1 - rows[slot, FROM])
     turn = min(at, settled + RING - 1) % RING
     waits[slot] = due[turn]
     due[turn] = place
 
 
-@helper
+@inlined
 def _append(
     rows: Ints,
     links: Places,
@@ -129,7 +128,7 @@ def _append(
         _wait(rows, slot, place, waits, due, counters[SETTLED])
 
 
-@rare
+@helper
 def _uncovered(
     rows: Ints,
     links: Places,
@@ -164,7 +163,7 @@ def _uncovered(
     return end + 1, end + 1
 
 
-@rare
+@helper
 def _take_out(
     rows: Ints,
     links: Places,
@@ -237,9 +236,7 @@ def cover_add(
         if touched == 1 and holder != NONE:
             piece_from = max(start, rows[holder, TO] + 1)
         elif touched > 0:
-            piece_from, piece_to = _uncovered(
-                rows, links, counters, newest, batch, source, start
-            )
+            piece_from, piece_to = _uncovered(rows, links, counters, newest, batch, source, start)
         while piece_from <= end:
             if count == since.shape[0]:
                 pieces, since = enlarged(pieces), enlarged_line(since)
@@ -388,8 +385,11 @@ def cover_link(
 ) -> None:
     """Link all rows anew; they stand at the beginning of the ring."""
     mask = heads.shape[1] - 1
-    heads[:, :] = (counters[HEAD] - 1) & PLACE_MASK
-    due[:] = NONE
+    for table in range(heads.shape[0]):
+        for bucket in range(heads.shape[1]):
+            heads[table, bucket] = (counters[HEAD] - 1) & PLACE_MASK
+    for turn in range(due.shape[0]):
+        due[turn] = NONE
     for slot in range(counters[TAIL] - counters[HEAD]):
         place = counters[HEAD] + slot
         for table in range(heads.shape[0]):

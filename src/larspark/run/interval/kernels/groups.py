@@ -22,14 +22,16 @@ def group_arrivals(
     earlier on that are pushed out, with the time from which they are out.
     """
     width = batch.shape[1]
-    inside = batch.copy()
+    inside = np.empty(batch.shape, np.int64)
     outside = np.empty((batch.shape[0], width), np.int64)
     count = 0
     arrived = counters[ARRIVED]
     for source in range(batch.shape[0]):
+        for column in range(width):
+            inside[source, column] = batch[source, column]
         state = 0
-        for column in keys:
-            state = mix(state, batch[source, column])
+        for number in range(keys.shape[0]):
+            state = mix(state, batch[source, keys[number]])
         bucket = state & (heads.shape[0] - 1)
         group = heads[bucket]
         while group != NONE:
@@ -58,7 +60,8 @@ def group_arrivals(
             counters[MEMBERS_USED] += 1
         members[member, MEMBER_NEXT] = NONE
         members[member, NUMBER] = arrived + source
-        members[member, MEMBER_ROW:] = batch[source]
+        for column in range(width):
+            members[member, MEMBER_ROW + column] = batch[source, column]
         if groups[group, SIZE] == 0:
             groups[group, OLDEST] = member
         else:
@@ -73,7 +76,8 @@ def group_arrivals(
             if members[oldest, NUMBER] >= arrived:
                 inside[members[oldest, NUMBER] - arrived, TO] = now - 1
             else:
-                outside[count] = members[oldest, MEMBER_ROW:]
+                for column in range(width):
+                    outside[count, column] = members[oldest, MEMBER_ROW + column]
                 outside[count, FROM] = now
                 outside[count, TO] = FOREVER
                 count += 1
@@ -87,7 +91,8 @@ def group_arrivals(
 @kernel
 def group_rebuild(groups: Ints, heads: Ints, counters: Ints, width: int) -> None:
     """Enter all groups anew into a hash table that has grown."""
-    heads[:] = NONE
+    for bucket in range(heads.shape[0]):
+        heads[bucket] = NONE
     for group in range(counters[GROUPS_USED]):
         state = 0
         for column in range(GROUP_KEYS, GROUP_KEYS + width):
@@ -106,7 +111,8 @@ def group_members(groups: Ints, members: Ints, counters: Ints) -> Ints:
     for group in range(counters[GROUPS_USED]):
         member = groups[group, OLDEST]
         for _ in range(groups[group, SIZE]):
-            out[count] = members[member]
+            for column in range(members.shape[1]):
+                out[count, column] = members[member, column]
             count += 1
             member = members[member, MEMBER_NEXT]
     return out

@@ -11,7 +11,7 @@ chain ends where it leads to a place that is dropped, or that is not older; noth
 import numpy as np
 from numpy.typing import NDArray
 
-from larspark.run.interval.kernels.compile import helper
+from larspark.run.interval.kernels.compile import helper, inlined
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.uint32]
@@ -35,21 +35,21 @@ PLACE_MASK = (1 << 32) - 1
 RING = 256
 
 
-@helper
+@inlined
 def mix(state: int, value: int) -> int:
     """One step of the hash: multiply by the golden ratio, fold the high half onto the low."""
     state = (state ^ value) * -7046029254386353131
     return state ^ (state >> 32)
 
 
-@helper
+@inlined
 def follow(place: int, head: int, limit: int) -> int:
     """How far from the head a place is; NONE when that is not below the limit."""
     offset = (place - head) & PLACE_MASK
     return (offset + 1) * int(offset < limit) - 1
 
 
-@helper
+@inlined
 def slot_of(first: int, offset: int, capacity: int) -> int:
     """Where in the ring a row stands that is `offset` after the one in slot `first`."""
     return first + offset - capacity * int(first + offset >= capacity)
@@ -59,7 +59,9 @@ def slot_of(first: int, offset: int, capacity: int) -> int:
 def enlarged(lines: Ints) -> Ints:
     """The same lines with room for as many again, and a few."""
     larger = np.empty((2 * lines.shape[0] + 8, lines.shape[1]), np.int64)
-    larger[: lines.shape[0]] = lines
+    for line in range(lines.shape[0]):
+        for column in range(lines.shape[1]):
+            larger[line, column] = lines[line, column]
     return larger
 
 
@@ -67,11 +69,12 @@ def enlarged(lines: Ints) -> Ints:
 def enlarged_line(line: Ints) -> Ints:
     """The same numbers with room for as many again, and a few."""
     larger = np.empty(2 * line.shape[0] + 8, np.int64)
-    larger[: line.shape[0]] = line
+    for number in range(line.shape[0]):
+        larger[number] = line[number]
     return larger
 
 
-@helper
+@inlined
 def put(out: Ints, count: int, rows: Ints, row: int, low: int, high: int) -> None:
     """Write a row with another interval as line number `count` of the output.
 

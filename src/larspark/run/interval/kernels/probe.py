@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import helper, kernel
+from larspark.run.interval.kernels.compile import helper, inlined, kernel
 from larspark.run.interval.kernels.layout import (
     FROM,
     HEAD,
@@ -22,7 +22,7 @@ from larspark.run.interval.kernels.layout import (
 )
 
 
-@helper
+@inlined
 def _matches(rows: Ints, row: int, row_keys: Ints, batch: Ints, source: int, keys: Ints) -> bool:
     for number in range(keys.shape[0]):
         if rows[row, row_keys[number]] != batch[source, keys[number]]:
@@ -31,9 +31,7 @@ def _matches(rows: Ints, row: int, row_keys: Ints, batch: Ints, source: int, key
 
 
 @helper
-def _newest(
-    rows: Ints, heads: Places, index: int, counters: Ints, batch: Ints, keys: Ints
-) -> Ints:
+def _newest(rows: Ints, heads: Places, index: int, counters: Ints, batch: Ints, keys: Ints) -> Ints:
     """The newest row in the bucket of every batch row, by its offset from the head.
 
     They are read together, so that waiting for memory overlaps.

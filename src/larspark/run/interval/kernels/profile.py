@@ -328,7 +328,8 @@ def profile_settle(
 @kernel
 def profile_rebuild(entries: Ints, heads: Ints, counters: Ints, width: int) -> None:
     """Enter all keys anew into a hash table that has grown."""
-    heads[:] = NONE
+    for bucket in range(heads.shape[0]):
+        heads[bucket] = NONE
     for entry in range(counters[USED]):
         if entries[entry, FIRST] == DEAD_ENTRY:
             continue
@@ -351,13 +352,15 @@ def profile_rows(entries: Ints, steps: Ints, counters: Ints, width: int) -> Ints
         if entries[entry, BASE] != 0:
             lines[count, 0] = entries[entry, BASE]
             lines[count, 1] = -FOREVER
-            lines[count, 2:] = entries[entry, ENTRY_KEYS : ENTRY_KEYS + width]
+            for column in range(width):
+                lines[count, 2 + column] = entries[entry, ENTRY_KEYS + column]
             count += 1
         step = entries[entry, FIRST]
         while step != NONE:
             lines[count, 0] = steps[step, CHANGE]
             lines[count, 1] = steps[step, TIME]
-            lines[count, 2:] = entries[entry, ENTRY_KEYS : ENTRY_KEYS + width]
+            for column in range(width):
+                lines[count, 2 + column] = entries[entry, ENTRY_KEYS + column]
             count += 1
             step = steps[step, STEP_NEXT]
     return lines[:count]

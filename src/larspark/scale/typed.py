@@ -1,46 +1,24 @@
 """Answers of one predicate each, with typed columns for the arguments."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Constant
+from larspark.base.terms import Constant, Term
 from larspark.feeds import parse_ground_atom
-from larspark.scale.sql import DataFrame
 
-# What an argument can become, and the constants that it can be made of.
-_TYPES: dict[str, tuple[Any, tuple[type, ...]]] = {
-    "long": (pa.int64(), (int,)),
-    "double": (pa.float64(), (int, float)),
-    "string": (pa.string(), (int, float, str)),
-}
+# Names and types of columns.
+Columns: TypeAlias = tuple[tuple[str, str], ...]
 
-
-def outputs(answers: DataFrame, columns: Mapping[str, str]) -> dict[str, DataFrame]:
-    """For every predicate its answers, with a typed column for each argument, from and to.
-
-    `columns` names predicates and the columns of their arguments, in their order:
-    `{"alarm/2": "sensor string, value double"}`. A type is `long`, `double` or `string`; a
-    `double` takes integers too, a `string` takes anything, and an argument that does not fit
-    ends the computation with an error that names it. `persist()` the answers when several
-    predicates are asked for: each is computed from them.
-    """
-    wanted = {_signature(name): _columns(name, text) for name, text in columns.items()}
-    return {
-        str(signature): answers.mapInArrow(
-            partial(typed_answers, predicate=signature.predicate, columns=named),
-            ", ".join([*(f"`{name}` {kind}" for name, kind in named), "`from` long", "`to` long"]),
-        )
-        for signature, named in wanted.items()
-    }
+# What an argument can become.
+_TYPES = {"long": pa.int64(), "double": pa.float64(), "string": pa.string()}
 
 
 def typed_answers(
-    batches: Iterable[pa.RecordBatch], predicate: str, columns: tuple[tuple[str, str], ...]
+    batches: Iterable[pa.RecordBatch], predicate: str, columns: Columns
 ) -> Iterator[pa.RecordBatch]:
     """The answers of one predicate among all, with typed columns.
 
@@ -52,7 +30,7 @@ def typed_answers(
     """
     schema = pa.schema(
         [
-            *((name, _TYPES[kind][0]) for name, kind in columns),
+            *((name, _TYPES[kind]) for name, kind in columns),
             ("from", pa.int64()),
             ("to", pa.int64()),
         ]
@@ -74,23 +52,22 @@ def typed_answers(
         )
 
 
-def _value(argument: Any, name: str, kind: str, atom: str) -> Constant:
-    _, allowed = _TYPES[kind]
-    if not isinstance(argument, allowed):
-        message = f"`{argument}` in `{atom}` is no {kind}, which the column `{name}` asks for"
-        hint = "ask for `string`, which takes anything"
-        raise LarsparkError(Problem("L485", message, hint=hint))
-    match kind:
-        case "double":
-            return float(argument)
-        case "string":
+def _value(argument: Term, name: str, kind: str, atom: str) -> Constant:
+    match kind, argument:
+        case "string", _:
             return str(argument)
+        case "long", int():
+            return argument
+        case "double", int() | float():
+            return float(argument)
         case _:
-            value: Constant = argument
-            return value
+            message = f"`{argument}` in `{atom}` is no {kind}, which the column `{name}` asks for"
+            hint = "ask for `string`, which takes anything"
+            raise LarsparkError(Problem("L485", message, hint=hint))
 
 
-def _signature(name: str) -> Signature:
+def read_signature(name: str) -> Signature:
+    """A predicate with its number of arguments, from text such as `alarm/2`."""
     predicate, _, arity = name.rpartition("/")
     if not predicate or not arity.isdecimal():
         message = f"`{name}` is not a predicate with its number of arguments"
@@ -98,7 +75,8 @@ def _signature(name: str) -> Signature:
     return Signature(predicate, int(arity))
 
 
-def _columns(name: str, text: str) -> tuple[tuple[str, str], ...]:
+def read_columns(name: str, text: str) -> Columns:
+    """The columns of the arguments of a predicate, from text such as `sensor string, v double`."""
     pairs = [tuple(part.split()) for part in text.split(",") if part.strip()]
     problems = []
     for pair in pairs:
@@ -106,8 +84,8 @@ def _columns(name: str, text: str) -> tuple[tuple[str, str], ...]:
             message = f"`{' '.join(pair)}` is not a column of `{name}`"
             hint = f"write a name and one of {', '.join(_TYPES)}"
             problems.append(Problem("L485", message, hint=hint))
-    if len(pairs) != _signature(name).arity:
-        message = f"`{name}` has {_signature(name).arity} arguments, not {len(pairs)}"
+    if len(pairs) != read_signature(name).arity:
+        message = f"`{name}` has {read_signature(name).arity} arguments, not {len(pairs)}"
         problems.append(Problem("L485", message))
     if problems:
         raise LarsparkError(problems)

@@ -1,0 +1,152 @@
+"""The work on pieces, without Spark: whatever the cuts, the answers are those of one engine."""
+
+from itertools import product
+from random import Random
+
+import pyarrow as pa
+import pytest
+from tests.run.interval.random_programs import Generator
+from tests.scale import keyed_programs
+from tests.scale.piecewise import (
+    answers_of,
+    arrivals,
+    job_for,
+    local_answers,
+    text_partitions,
+)
+
+from larspark.base.atoms import Atom, Element, fact
+from larspark.base.problems import LarsparkError
+from larspark.feeds.mapping import parse_mappings
+from larspark.language import tree
+from larspark.run.protocol import Settings
+from larspark.scale.facts import Shape
+from larspark.scale.layout import Wish
+from larspark.scale.prepare import prepare
+
+ANY = 120
+KEYED = 80
+
+
+def compare(
+    random: Random,
+    program: str | tree.Program,
+    background: frozenset[Atom],
+    elements: list[Element],
+    settings: Settings,
+    to: int | None,
+    engine: str = "auto",
+) -> set[tuple[int, int]]:
+    """Compare every cut that the program allows with one engine; the cuts that were tried."""
+    whole = prepare(program, background, engine, settings, Wish(1, 1))
+    ordered = random.random() < 0.5
+    expected = local_answers(whole, arrivals(elements, ordered), to)
+    sources = [text_partitions(elements, random, ordered)]
+    shards = [1] if whole.cuts.key is None else [1, 2, 5]
+    slices = [1] if whole.cuts.lookback is None else [1, random.randint(2, 4)]
+    tried = set(product(shards, slices))
+    for wish in tried:
+        prepared = prepare(program, background, engine, settings, Wish(*wish))
+        job = job_for(prepared, sources, to)
+        found = [] if job is None else answers_of(job, sources)
+        assert found == expected, (wish, program, elements)
+    return tried
+
+
+def test_keyed_programs_give_the_same_answers_in_any_pieces() -> None:
+    tried: set[tuple[int, int]] = set()
+    for seed in range(KEYED):
+        random = Random(seed)  # noqa: S311 - the same every time
+        elements = keyed_programs.random_elements(random)
+        first = min((element.t for element in elements), default=0)
+        start = random.choice([None, None, first + 1])
+        to = random.choice([None, None, max(first, start or 0) + random.randint(0, 9)])
+        settings = Settings(start, hindsight=random.random() < 0.1)
+        program = keyed_programs.random_program(random)
+        background = keyed_programs.random_background(random)
+        tried |= compare(random, program, background, elements, settings, to)
+    assert {(5, 4), (5, 1), (1, 3)} <= tried
+
+
+def test_programs_of_any_kind_give_the_same_answers_in_any_pieces() -> None:
+    tried: set[tuple[int, int]] = set()
+    for seed in range(ANY):
+        random = Random(seed)  # noqa: S311 - the same every time
+        case = Generator(random).case()
+        settings = Settings(case.start, case.hindsight, case.until)
+        try:
+            prepare(case.program, case.background, "auto", settings, Wish(1, 1))
+        except LarsparkError:
+            continue
+        elements = list(case.elements)
+        tried |= compare(random, case.program, case.background, elements, settings, case.to)
+    assert {(1, 1), (1, 2), (1, 4)} <= tried
+
+
+@pytest.mark.parametrize("engine", ["asp", "oracle"])
+def test_constraints_hold_in_every_slice(engine: str) -> None:
+    if engine == "asp":
+        pytest.importorskip("clingo")
+    program = "p(X) :- [2] some a(X). :- p(X), [1] some b(X)."
+    elements = [
+        Element(t, fact("b" if t % 7 == 3 else "a", "x" if t % 2 else "y")) for t in range(20)
+    ]
+    tried = compare(Random(1), program, frozenset(), elements, Settings(), None, engine)  # noqa: S311 - the same every time
+    assert len(tried) == 2
+
+
+def test_a_stream_of_background_predicates_is_seen_by_all_shards() -> None:
+    program = "p(X) :- [2] some a(X), k(Y)."
+    elements = [Element(t, fact("k", t) if t % 5 == 0 else fact("a", t % 4)) for t in range(20)]
+    background = frozenset({fact("k", 0)})
+    tried = compare(Random(2), program, background, elements, Settings(), None)  # noqa: S311 - the same every time
+    assert (5, 1) in tried
+
+
+def test_keys_of_different_column_types_meet() -> None:
+    program = "p(X) :- [3] some a(X), b(X)."
+    shapes = [Shape(n, parse_mappings(f"t -> {name}(x)")[0]) for n, name in enumerate("ab")]
+    whole = pa.RecordBatch.from_pydict({"t": [1, 1, 2], "x": pa.array([1, 2, 3], pa.int32())})
+    halves = pa.RecordBatch.from_pydict({"t": [2, 3, 4], "x": pa.array([2.0, 1.0, 3.0])})
+    sources = [(shapes[0], [[whole]]), (shapes[1], [[halves]])]
+    for shards in (1, 3):
+        job = job_for(prepare(program, (), "auto", Settings(), Wish(shards)), sources, None)
+        assert job is not None
+        assert answers_of(job, sources) == [("p(1)", 3, 3), ("p(2)", 2, 2), ("p(3)", 4, 4)]
+
+
+def test_facts_of_one_time_point_arrive_by_order_then_place_then_text() -> None:
+    program = "last(X) :- [#1] some a(X). last(X) :- [#1] some b(X)."
+    table = pa.RecordBatch.from_pydict({"t": [1, 1, 1], "x": ["k", "m", "l"], "n": [2, 1, 1]})
+
+    def last(order: str | None, names: str) -> list[str]:
+        shapes = [Shape(n, parse_mappings(f"t -> {p}(x)")[0], order) for n, p in enumerate(names)]
+        sources = [(shape, [[table]]) for shape in shapes]
+        job = job_for(prepare(program, (), "auto", Settings(), Wish()), sources, None)
+        assert job is not None
+        return [atom for atom, _, _ in answers_of(job, sources)]
+
+    assert last(None, "a") == ["last(m)"]
+    assert last("n", "a") == ["last(k)"]
+    assert last(None, "ba") == last(None, "ab") == ["last(m)"]
+
+
+def test_a_hot_key_is_cut_by_time_when_the_program_allows_both(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("larspark.scale.grid.SMALL_PIECE", 10)
+    hot = [Element(t, fact("a", "x", t % 3)) for t in range(200)]
+    rest = [Element(t, fact("a", name, 0)) for t in range(0, 200, 40) for name in "yzuvw"]
+    elements = sorted(hot + rest)
+    sources = [text_partitions(elements, Random(3), ordered=False)]  # noqa: S311 - the same every time
+    both = prepare("p(X) :- [2] always a(X, _).", (), "auto", Settings(), Wish())
+    job = job_for(both, sources, None)
+    assert job is not None
+    assert job.grid.shards > 1
+    assert len(job.grid.starts) > 1
+    assert answers_of(job, sources) == local_answers(both, arrivals(elements, False), None)
+
+    by_key = prepare("p(X) :- [*] always a(X, _).", (), "auto", Settings(), Wish())
+    job = job_for(by_key, sources, None)
+    assert job is not None
+    assert len(job.grid.starts) == 1
