@@ -14,7 +14,7 @@ def silent(text: str) -> None:
 
 @pytest.mark.parametrize("make", [ticker.a1, ticker.a2, ticker.b1, ticker.b2])
 def test_every_engine_runs_a_scenario_and_is_checked(make) -> None:
-    setup = make(5, 30)
+    setup = make(5, 12)
     measured = ticker.measure("ticker", setup, silent)
     expected = ["asp, one-shot", "asp, incremental", "tms"]
     assert [one.engine for one in measured] == (["interval"] if setup.single else []) + expected
@@ -52,13 +52,13 @@ def test_many_signals_are_more_than_few() -> None:
 
 
 def test_hypothetical_answers_are_told_in_parts() -> None:
-    measured = list(hypothetical.hypothetical("hypothetical", 1000, silent))
+    measured = list(hypothetical.hypothetical("hypothetical", 200, silent))
     assert {one.bench for one in measured} == {
         "hypothetical/state",
         "hypothetical/changes",
         "hypothetical/answers",
     }
-    assert sum(one.more["facts"] for one in measured) == 3000
+    assert sum(one.more["facts"] for one in measured) == 600
     assert hypothetical.readings(200) == hypothetical.readings(200)
 
 

@@ -19,7 +19,7 @@ from larspark.run.session import Session
 class TickByTick:
     """One batch and one evaluation for every time point; what began and ended is taken out.
 
-    Measured are the time points after the windows have filled.
+    Measured are the time points after the windows have filled, half of all at least.
     """
 
     name = "interval"
@@ -29,8 +29,8 @@ class TickByTick:
         self._checked = workload.checked()
         self._batches = workload.facts.by_time_point()
         self._last = workload.facts.last
-        # Half of the time points are measured at least.
-        self._full = min(workload.window + 1, self._last // 2)
+        settling = workload.window + 1 if workload.settling is None else workload.settling
+        self._full = min(settling, self._last // 2)
 
     def answer(self) -> Answer:
         session = Session(self._checked, engine="interval")
@@ -49,11 +49,10 @@ class TickByTick:
         for t, batch in enumerate(self._batches[: self._full], 1):
             session.append(batch)
             found += began(interval_answers(session.advance(t)))
-        for t, batch in enumerate(self._batches[self._full :], self._full + 1):
-            watch.start()
-            session.append(batch)
-            found += began(interval_answers(session.advance(t)))
-            watch.stop()
+        with watch.running():
+            for t, batch in enumerate(self._batches[self._full :], self._full + 1):
+                session.append(batch)
+                found += began(interval_answers(session.advance(t)))
         facts = sum(map(len, self._batches[self._full :]))
         time_points = self._last - self._full
         done = stats(session)

@@ -10,8 +10,8 @@ from larspark.bench.streams import interrupted, linked, regular, sensors, unique
 from larspark.bench.workload import Run, Workload
 from larspark.run.session import Session
 
-# Time points after the windows have filled.
-MEASURED = 200
+# Every window is measured over the same time points, after the state of all has settled.
+_SETTLING, _LAST = 300, 500
 # Longer than any window, so that every size of window finds as many runs.
 _PERIOD = 150
 
@@ -26,38 +26,42 @@ _BUSY = 100
 
 def flat_diamond(window: int, rate: int) -> Workload:
     """Every fact is seen once, for as long as the window."""
-    facts = unique_pairs(rate, window + MEASURED)
-    return Workload(f"q(A,B) :- [{window}] some p(A,B).", facts, window, rate)
+    facts = unique_pairs(rate, _LAST)
+    program = f"q(A,B) :- [{window}] some p(A,B)."
+    return Workload(program, facts, window, rate, settling=_SETTLING)
 
 
 def flat_box(window: int, rate: int) -> Workload:
     """Runs of 149 time points, whatever the window."""
-    facts = interrupted(rate, _PERIOD, window + MEASURED)
-    return Workload(f"q(A,B) :- [{window}] always p(A,B).", facts, window, rate)
+    facts = interrupted(rate, _PERIOD, _LAST)
+    program = f"q(A,B) :- [{window}] always p(A,B)."
+    return Workload(program, facts, window, rate, settling=_SETTLING)
 
 
 def flat_join(window: int, rate: int) -> Workload:
     """About two matches for every fact, anywhere in the window."""
+    facts = linked(rate, window, _LAST)
     program = f"q(A,C) :- [{window}] some p(A,B), [{window}] some p(B,C)."
-    return Workload(program, linked(rate, window, window + MEASURED), window, rate)
+    return Workload(program, facts, window, rate, settling=_SETTLING)
 
 
 def flat_negation(window: int, rate: int) -> Workload:
     """About one fact of four in the window is forbidden, before it came or afterwards."""
+    facts = linked(rate, window, _LAST, marks=rate // 4)
     program = f"q(A,B) :- [{window}] some p(A,B), not [{window}] some r(B)."
-    facts = linked(rate, window, window + MEASURED, marks=rate // 4)
-    return Workload(program, facts, window, rate + rate // 4)
+    return Workload(program, facts, window, rate + rate // 4, settling=_SETTLING)
 
 
 def flat_tuples(window: int, rate: int) -> Workload:
     """As many tuples as arrive at the time points of the window."""
+    facts = unique_pairs(rate, _LAST)
     program = f"q(A,B) :- [#{(window + 1) * rate}] some p(A,B)."
-    return Workload(program, unique_pairs(rate, window + MEASURED), window, rate)
+    return Workload(program, facts, window, rate, settling=_SETTLING)
 
 
 def sparse(window: int, rate: int) -> Workload:
     """Few facts at every time point, three rules."""
-    facts = sensors(regular(rate, 20 * MEASURED), keys=20)
+    facts = sensors(regular(rate, 4000), keys=20)
     return Workload(_MACHINES.format(n=window), facts, window, rate)
 
 

@@ -146,7 +146,7 @@ def start(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 
 def hypothetical(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     """Answers ahead of time."""
-    return hypotheses.hypothetical(bench, 20_000 if quick else 100_000, tell)
+    return hypotheses.hypothetical(bench, 5_000 if quick else 100_000, tell)
 
 
 def feeds(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:

@@ -29,6 +29,8 @@ class Workload:
     by_hand: ByHand | None = None
     # The heads of rules that have the same body.
     heads: tuple[str, ...] = ("q",)
+    # So many time points pass before the clock runs; without a word, until the window has filled.
+    settling: int | None = None
 
     def checked(self) -> Checked:
         return checked_program(self.program)

@@ -125,34 +125,50 @@ class TupleContent(Content):
         self._past = window.past
         self._places = dict(window.keys) if isinstance(window, GroupWindow) else None
         self._last: dict[tuple[object, ...], deque[Arrival]] = {}
+        # When the first element of each group happened.
+        self._begins: dict[tuple[object, ...], int] = {}
+
+    def add(self, arrival: Arrival) -> None:
+        key = self._key(arrival)
+        if key is not None:
+            # With hindsight a group can be known before any of its elements counts.
+            self._begins.setdefault(key, arrival.t)
+            super().add(arrival)
 
     def view(self) -> View:
-        t = int(self._t)
-        starts = [
-            self._whole.start if len(last) < self._past else last[0].t
-            for last in self._last.values()
-        ]
+        t, whole = int(self._t), self._whole
+        starts: list[int] = []
+        for key, begin in self._begins.items():
+            last = self._last.get(key, deque())
+            if whole.has_time(begin):
+                starts.append(whole.start if len(last) < self._past else last[0].t)
         if self._places is None and not starts:
-            starts = [self._whole.start]
+            starts = [whole.start]
         return View(min([t, *starts]), t)
 
     def needed(self) -> Iterator[Arrival] | None:
         return iter([a for last in self._last.values() for a in last] + list(self._upcoming))
 
     def _arrive(self, arrival: Arrival) -> None:
-        if arrival.number is None:
+        key = self._key(arrival)
+        if key is None:
             return
-        key: tuple[object, ...] = ()
-        if self._places is not None:
-            places = self._places.get(arrival.atom.signature)
-            if places is None:
-                return
-            key = (arrival.atom.signature, *(arrival.atom.args[place] for place in places))
         last = self._last.setdefault(key, deque())
         last.append(arrival)
         self._enter(arrival)
         if len(last) > self._past:
             self._leave(last.popleft())
+
+    def _key(self, arrival: Arrival) -> tuple[object, ...] | None:
+        """The group of an element; None if it is in no group, or does not count."""
+        if arrival.number is None:
+            return None
+        if self._places is None:
+            return ()
+        places = self._places.get(arrival.atom.signature)
+        if places is None:
+            return None
+        return (arrival.atom.signature, *(arrival.atom.args[place] for place in places))
 
 
 class FilteredContent(Content):

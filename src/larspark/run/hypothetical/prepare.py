@@ -110,7 +110,7 @@ class _Preparation:
                     for part in rule.body:
                         reached |= {o.formula.atom.signature for o in occurrences(part)}
         derived: dict[Signature, list[TemporalRule]] = {
-            signature: [] for signature in self._checked.derived & reached
+            signature: [] for signature in sorted(self._checked.derived & reached)
         }
         problems: list[Problem] = []
         for rule in chosen:

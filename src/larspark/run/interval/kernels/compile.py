@@ -11,6 +11,7 @@ helpers from. Who changes `layout.py` removes the caches (`__pycache__`) of this
 
 import warnings
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -19,8 +20,8 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# So many calls are left to Python, all kernels together.
-PATIENCE = 200
+# So many seconds Python may work before Numba is loaded, all kernels together.
+PATIENCE = 0.03
 
 
 class _Workshop:
@@ -28,7 +29,7 @@ class _Workshop:
 
     def __init__(self) -> None:
         self.helpers: dict[Callable[..., Any], str] = {}
-        self.calls = 0
+        self.seconds = 0.0
         self._njit: Callable[..., Any] | None = None
         self._missing = False
 
@@ -73,10 +74,13 @@ class Kernel(Generic[Parameters, Result]):
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if self._compiled is not None:
             return self._compiled(*args, **kwargs)
-        _workshop.calls += 1
-        if _workshop.calls > PATIENCE:
+        if _workshop.seconds > PATIENCE:
             self._compiled = _workshop.compile(self.plain) or self.interpret
-        return self.interpret(*args, **kwargs)
+            return self._compiled(*args, **kwargs)
+        begin = perf_counter()
+        result = self.interpret(*args, **kwargs)
+        _workshop.seconds += perf_counter() - begin
+        return result
 
     def interpret(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Let Python run the function. Hashes wrap around, which compiled code does silently."""

@@ -1,0 +1,86 @@
+"""What is too large, too deep or unknown is refused with words, at once."""
+
+import time
+
+import pytest
+from tests.run.asp.random_programs import batch, checked
+
+from larspark.base.atoms import Atom, Element, fact
+from larspark.base.problems import LarsparkError
+from larspark.run.asp import conditions, grounder, instances, static
+from larspark.run.asp.engine import AspEngine
+from larspark.run.asp.stepping import SteppingEngine
+from larspark.run.protocol import Settings
+from larspark.run.tms.engine import TmsEngine
+
+
+def refusal(text: str, mode: str, elements: list[Element] | None = None) -> tuple[str, str]:
+    found = checked(text)
+    assert found is not None, text
+    with pytest.raises(LarsparkError) as caught:
+        engine: SteppingEngine = (
+            TmsEngine(found, (), Settings(start=0))
+            if mode == "tms"
+            else AspEngine(found, (), Settings(start=0), mode=mode)  # type: ignore[arg-type]
+        )
+        engine.append(batch(elements or [Element(0, Atom("go"))], 0))
+        engine.advance(0)
+    (problem,) = caught.value.problems
+    return problem.code, problem.message
+
+
+@pytest.mark.parametrize("mode", ["one-shot", "incremental", "tms"])
+def test_a_rule_that_counts_without_end_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(static, "CALCULATION_LIMIT", 5_000)
+    monkeypatch.setattr(grounder, "INSTANCE_LIMIT", 5_000)
+    begun = time.monotonic()
+    code, message = refusal("#input go/0.\nn(0) :- go.\nn(X+1) :- n(X).", mode)
+    assert code == "L410"
+    assert "5000" in message
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("mode", ["one-shot", "tms"])
+def test_windows_of_the_users_own_are_refused(mode: str) -> None:
+    text = "#input go/0.\na :- [mine(3)] some go."
+    assert refusal(text, mode) == (
+        "L403",
+        "this engine does not know what the window `mine` does",
+    )
+
+
+def test_formulas_that_nest_too_deeply_are_refused() -> None:
+    deep = "not " * 150 + "(go or go)"
+    code, message = refusal(f"#input go/0.\na :- go, {deep}.", "one-shot")
+    assert (code, "levels deep" in message) == ("L403", True)
+
+
+def test_a_formula_over_a_long_timeline_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "CONDITION_LIMIT", 1_000)
+    text = "#input go/0.\na :- [*] some (go and b and go).\nb :- [*] some (go or a)."
+    elements = [Element(t, Atom("go")) for t in range(2_000)]
+    found = checked(text)
+    assert found is not None
+    engine = AspEngine(found, (), Settings(start=0))
+    engine.append(batch(elements, 1_999))
+    with pytest.raises(LarsparkError) as caught:
+        list(engine.models(1_999))
+    assert caught.value.problems[0].code == "L410"
+
+
+def test_too_many_instances_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instances, "SIZE_LIMIT", 100)
+    text = "#input p/1.\na(X,Y) :- (p(X) and p(Y)) or (p(X) and p(Y) and p(X))."
+    elements = [Element(0, fact("p", number)) for number in range(20)]
+    assert refusal(text, "one-shot", elements)[0] == "L410"
+
+
+def test_a_head_that_needs_an_end_of_time_says_so() -> None:
+    text = "#input go/0.\nsome a :- go.\n@T+1 b :- @T go."
+    code, message = refusal(text, "one-shot")
+    assert (code, message) == (
+        "L403",
+        "a head with `some` or `always` needs a timeline that ends",
+    )
