@@ -1,6 +1,6 @@
 """Laser's workloads on the interval engine: time per fact, tick by tick and all at once.
 
-    python bench/interval_workloads.py [--window 80] [--rate 800] [--ticks 400] [--text]
+python bench/interval_workloads.py [--window 80] [--rate 800] [--ticks 400] [--text]
 """
 
 import argparse

@@ -30,7 +30,10 @@ def flights_stream() -> lp.Stream:
 
 
 def _tables(folder: Path) -> tuple[lp.Stream, lp.Stream, lp.Stream]:
-    with zipfile.ZipFile(folder / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
+    with (
+        zipfile.ZipFile(folder / "flights.csv.zip") as archive,
+        archive.open("flights.csv") as file,
+    ):
         flights = csv.read_csv(file, convert_options=csv.ConvertOptions(null_values=["NA", ""]))
     weather = csv.read_csv(
         folder / "weather.csv", convert_options=csv.ConvertOptions(null_values=["NA", ""])

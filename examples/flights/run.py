@@ -108,7 +108,7 @@ def _worst_day(console: Console, found: Found) -> None:
         for atom, begin, end in found
         if atom.predicate in shown and begin <= last and end >= first
     ]
-    console.print(f"\n[bold]The worst day, {_when(first)[:10]}[/] (one character is a quarter hour)")
+    console.print(f"\n[bold]The worst day, {_when(first)[:10]}[/]")
     laid_out = timeline((), rows, start=first, end=last)
     for line in timeline_lines(laid_out, width=min(console.width, 130), people=True):
         console.print(line, soft_wrap=True)

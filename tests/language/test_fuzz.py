@@ -107,7 +107,7 @@ def check_answer(text: str, dialect: str) -> bool:
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_random_and_mutated_programs_are_answered(chunk: int) -> None:
-    chance = random.Random(chunk)  # noqa: S311
+    chance = random.Random(chunk)
     accepted = 0
     slowest = 0.0
     for number in range(TEXTS // CHUNKS):
@@ -128,7 +128,7 @@ def test_random_and_mutated_programs_are_answered(chunk: int) -> None:
 
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_ten_kilobytes_of_random_text_are_answered_within_a_second(dialect: str) -> None:
-    chance = random.Random(dialect)  # noqa: S311
+    chance = random.Random(dialect)
     for _ in range(10):
         text = "".join(chance.choices(PARTS, k=10_000))[:10_000]
         start = time.perf_counter()
@@ -137,7 +137,7 @@ def test_ten_kilobytes_of_random_text_are_answered_within_a_second(dialect: str)
 
 
 def test_random_formulas_and_atoms_are_answered() -> None:
-    chance = random.Random(0)  # noqa: S311
+    chance = random.Random(0)
     for _ in range(3000):
         text = chance.choice((random_text(chance), mutated(chance, LARS)))
         parsed = parse_formula(text)

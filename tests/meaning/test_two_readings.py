@@ -38,7 +38,7 @@ KEYS = ((Signature("p", 1), (0,)), (Signature("q", 1), (0,)))
 
 
 def seeded(seed: int) -> random.Random:
-    return random.Random(seed)  # noqa: S311 - tests want the same numbers every time
+    return random.Random(seed)
 
 
 def _after_last_q(stream: Stream, t: int, extra: int) -> Stream:

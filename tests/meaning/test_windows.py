@@ -19,7 +19,7 @@ Plain = tuple[range, list[Element]]
 
 
 def seeded(seed: int) -> random.Random:
-    return random.Random(seed)  # noqa: S311 - tests want the same numbers every time
+    return random.Random(seed)
 
 
 def plain(stream: Stream) -> Plain:

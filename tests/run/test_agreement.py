@@ -9,6 +9,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+from tests.run.interval.random_programs import BACKGROUND, Case, Generator
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import Row, RowBatch
@@ -19,7 +20,6 @@ from larspark.meaning.checked import Checked
 from larspark.meaning.oracle import output_stream
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
-from tests.run.interval.random_programs import BACKGROUND, Case, Generator
 
 PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000"))
 CHUNKS = 20

@@ -34,7 +34,7 @@ def collected(frame: Any) -> list[Interval]:
 def test_random_programs_agree_with_the_local_engine(spark: Any) -> None:
     tried = set()
     for seed in range(1000, 1008):
-        random = Random(seed)  # noqa: S311 - the same every time
+        random = Random(seed)
         program = keyed_programs.random_program(random)
         background = keyed_programs.random_background(random)
         elements = keyed_programs.random_elements(random)

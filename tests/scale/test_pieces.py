@@ -56,7 +56,7 @@ def compare(
 def test_keyed_programs_give_the_same_answers_in_any_pieces() -> None:
     tried: set[tuple[int, int]] = set()
     for seed in range(KEYED):
-        random = Random(seed)  # noqa: S311 - the same every time
+        random = Random(seed)
         elements = keyed_programs.random_elements(random)
         first = min((element.t for element in elements), default=0)
         start = random.choice([None, None, first + 1])
@@ -71,7 +71,7 @@ def test_keyed_programs_give_the_same_answers_in_any_pieces() -> None:
 def test_programs_of_any_kind_give_the_same_answers_in_any_pieces() -> None:
     tried: set[tuple[int, int]] = set()
     for seed in range(ANY):
-        random = Random(seed)  # noqa: S311 - the same every time
+        random = Random(seed)
         case = Generator(random).case()
         settings = Settings(case.start, case.hindsight, case.until)
         try:
@@ -91,7 +91,7 @@ def test_constraints_hold_in_every_slice(engine: str) -> None:
     elements = [
         Element(t, fact("b" if t % 7 == 3 else "a", "x" if t % 2 else "y")) for t in range(20)
     ]
-    tried = compare(Random(1), program, frozenset(), elements, Settings(), None, engine)  # noqa: S311 - the same every time
+    tried = compare(Random(1), program, frozenset(), elements, Settings(), None, engine)
     assert len(tried) == 2
 
 
@@ -99,7 +99,7 @@ def test_a_stream_of_background_predicates_is_seen_by_all_shards() -> None:
     program = "p(X) :- [2] some a(X), k(Y)."
     elements = [Element(t, fact("k", t) if t % 5 == 0 else fact("a", t % 4)) for t in range(20)]
     background = frozenset({fact("k", 0)})
-    tried = compare(Random(2), program, background, elements, Settings(), None)  # noqa: S311 - the same every time
+    tried = compare(Random(2), program, background, elements, Settings(), None)
     assert (5, 1) in tried
 
 
@@ -138,7 +138,7 @@ def test_a_hot_key_is_cut_by_time_when_the_program_allows_both(
     hot = [Element(t, fact("a", "x", t % 3)) for t in range(200)]
     rest = [Element(t, fact("a", name, 0)) for t in range(0, 200, 40) for name in "yzuvw"]
     elements = sorted(hot + rest)
-    sources = [text_partitions(elements, Random(3), ordered=False)]  # noqa: S311 - the same every time
+    sources = [text_partitions(elements, Random(3), ordered=False)]
     both = prepare("p(X) :- [2] always a(X, _).", (), "auto", Settings(), Wish())
     job = job_for(both, sources, None)
     assert job is not None

@@ -49,7 +49,7 @@ def random_case(seed: int, *, simple: bool = False) -> Case:
 
     A simple one has neither hopping nor nested windows.
     """
-    random = Random(seed)  # noqa: S311 - tests want the same numbers every time
+    random = Random(seed)
     author = _Author(random, simple)
     while True:
         rules = [author.rule(level) for level in range(LEVELS) for _ in range(2)]

@@ -81,7 +81,7 @@ def is_well_founded(proof: Proof) -> bool:
 def test_every_atom_of_every_answer_stream_has_a_proof() -> None:
     proofs = several = 0
     for seed in range(120):
-        random = Random(seed)  # noqa: S311 - tests want the same numbers every time
+        random = Random(seed)
         text = random_program(random)
         program = parse_program(text).program
         assert program is not None, text

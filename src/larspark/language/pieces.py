@@ -69,7 +69,6 @@ class Piece:
         text = " ".join(line[first.column - 1 : end].split())
         return text if len(text) <= 40 else f"{text[:37]}..."
 
-
     def word_before(self) -> str | None:
         """The word that stands right before the piece, as in `reset(X)`."""
         before = self.first.source.lines[self.first.line - 1][: self.first.column - 1]

@@ -44,7 +44,9 @@ def maintained(checked: Checked, settings: Settings) -> SteppingEngine:
     return TmsEngine(checked, (), settings)
 
 
-def multiset(streams: Iterable[dict[int, frozenset[Atom]]]) -> Counter[tuple[tuple[int, Atom], ...]]:
+def multiset(
+    streams: Iterable[dict[int, frozenset[Atom]]],
+) -> Counter[tuple[tuple[int, Atom], ...]]:
     return Counter(
         tuple(sorted(((t, atom) for t, atoms in one.items() for atom in atoms), key=str))
         for one in streams

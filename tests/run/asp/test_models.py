@@ -31,7 +31,9 @@ def texts(model: dict[int, frozenset[Atom]]) -> dict[int, list[str]]:
     return {t: sorted(map(str, atoms)) for t, atoms in model.items()}
 
 
-TWENTY_CHOICES = "#input p/1.\nin(X) :- [5] some p(X), not out(X).\nout(X) :- [5] some p(X), not in(X)."
+TWENTY_CHOICES = (
+    "#input p/1.\nin(X) :- [5] some p(X), not out(X).\nout(X) :- [5] some p(X), not in(X)."
+)
 TWENTY = [Element(0, fact("p", number)) for number in range(20)]
 
 
@@ -75,7 +77,10 @@ def test_what_is_certain_and_what_can_be() -> None:
 
 def test_without_an_answer_stream_there_is_no_model_and_the_output_is_none() -> None:
     for text in ("#input p/0.\na :- p, not a.", "#input p/0.\n:- p.", "#input p/0.\nfalse :- p."):
-        for made in (engine(text, [Element(1, Atom("p"))]), TmsEngine(program(text), (), Settings())):
+        for made in (
+            engine(text, [Element(1, Atom("p"))]),
+            TmsEngine(program(text), (), Settings()),
+        ):
             if isinstance(made, TmsEngine):
                 made.append(batch([Element(1, Atom("p"))], 2))
             assert list(made.models(1)) == []

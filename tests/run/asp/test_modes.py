@@ -92,9 +92,7 @@ def test_push_mode_answers_at_the_start_of_a_time_point_and_after_each_element()
     for engine in engines(found, Settings(push=True)):
         elements = [Element(1, fact("p", 1)), Element(2, fact("p", 2)), Element(2, fact("p", 3))]
         engine.append(batch([*elements, elements[-1]], 3))
-        points = [
-            (p.t, p.c, sorted(map(str, p.atoms or ()))) for p in engine.advance(3).points()
-        ]
+        points = [(p.t, p.c, sorted(map(str, p.atoms or ()))) for p in engine.advance(3).points()]
         assert points == [
             (1, 0, ["none"]),
             (1, 1, ["last(1)"]),

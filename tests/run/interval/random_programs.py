@@ -102,7 +102,9 @@ class Generator:
     def rule(self, level: int) -> Rule:
         random = self.random
         name = self.names[level]
-        positive = [self.formula(level, negated=False) for _ in range(random.choice([0, 1, 1, 1, 2, 2, 3]))]
+        positive = [
+            self.formula(level, negated=False) for _ in range(random.choice([0, 1, 1, 1, 2, 2, 3]))
+        ]
         bound = [v for v in (*VARIABLES, *TIMES) if any(v in _binds(f) for f in positive)]
         body: list[Formula] = list(positive)
         for _ in range(random.choice([0, 0, 0, 1, 1, 2])):
@@ -122,7 +124,9 @@ class Generator:
         if not bound or random.random() < 0.1:
             return random.choice(CONSTANTS)
         if random.random() < 0.1:
-            return Arithmetic(random.choice(["+", "-", "*", "/", "mod", "min"]), (random.choice(bound), 2))
+            return Arithmetic(
+                random.choice(["+", "-", "*", "/", "mod", "min"]), (random.choice(bound), 2)
+            )
         return random.choice(bound)
 
     def pin(self, bound: list[Variable]) -> Term:
@@ -140,7 +144,10 @@ class Generator:
             return Comparison(random.choice(["=", "<"]), 1, random.choice(CONSTANTS)), bound
         free = [v for v in VARIABLES if v not in bound]
         if free and random.random() < 0.4:
-            term: Term = Arithmetic(random.choice(["+", "-", "*", "/"]), (random.choice(bound), random.choice([1, 2, 1.5])))
+            term: Term = Arithmetic(
+                random.choice(["+", "-", "*", "/"]),
+                (random.choice(bound), random.choice([1, 2, 1.5])),
+            )
             return Comparison("=", free[0], term), [*bound, free[0]]
         right: Term = random.choice([*bound, *CONSTANTS])
         if random.random() < 0.2:
@@ -169,7 +176,9 @@ class Generator:
             formula = Always(atom)
         elif mode == "at":
             times = list(TIMES if bound is None else [v for v in bound if v in TIMES])
-            pin: Term = random.choice(times) if times and random.random() < 0.9 else random.randint(0, 6)
+            pin: Term = (
+                random.choice(times) if times and random.random() < 0.9 else random.randint(0, 6)
+            )
             if times and random.random() < 0.2:
                 pin = Arithmetic(random.choice(["+", "-"]), (pin, 1))
             formula = At(pin, atom)
@@ -202,16 +211,26 @@ class Generator:
             case "past":
                 return TimeWindow(None)
             case "filter":
-                pattern = Atom(atom.predicate, tuple(random.choice([WILDCARD, WILDCARD, 1]) for _ in atom.args))
+                pattern = Atom(
+                    atom.predicate, tuple(random.choice([WILDCARD, WILDCARD, 1]) for _ in atom.args)
+                )
                 other = Atom("c", (WILDCARD, 1))
                 return FilterWindow((pattern, other) if random.random() < 0.5 else (pattern,))
             case "tuple":
                 future = random.choice([0, 0, 0, 1, 2])
-                return TupleWindow(random.randint(1, 4) if not future else random.randint(0, 3), future)
+                return TupleWindow(
+                    random.randint(1, 4) if not future else random.randint(0, 3), future
+                )
             case "group":
-                keys = [term for term in atom.args if isinstance(term, Variable) and atom.args.count(term) == 1]
+                keys = [
+                    term
+                    for term in atom.args
+                    if isinstance(term, Variable) and atom.args.count(term) == 1
+                ]
                 if keys:
-                    return TupleWindow(random.randint(1, 2), random.choice([0, 0, 0, 1]), (random.choice(keys),))
+                    return TupleWindow(
+                        random.randint(1, 2), random.choice([0, 0, 0, 1]), (random.choice(keys),)
+                    )
         return TimeWindow(random.choice([0, 1, 1, 2, 3, 5]))
 
 

@@ -60,7 +60,9 @@ class IntervalAnswers:
             self._news = {}
             for signature, output in self._outputs.items():
                 parts = [*self._gathered.get(signature, ()), News(*output.store.settle(self.last))]
-                began, ended = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts))
+                began, ended = (
+                    parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+                )
                 if len(began) or len(ended):
                     self._news[signature] = News(began, ended)
         return self._news

@@ -15,7 +15,6 @@ from larspark.base.terms import Constant, Term, Variable, Wildcard, constant
 from larspark.run.interval.constants import (
     FLOAT,
     INTEGER,
-    TABLE,
     Constants,
     decode_floats,
     integers,
@@ -191,8 +190,8 @@ _FLOAT_OPERATIONS: dict[str, Callable[..., Floats]] = {
 def calculate(operation: str, values: list[Constant]) -> Constant | None:
     """The result of one operation, or None when it has no value.
 
-    >>> calculate("/", [6, 2]), calculate("/", [7, 2]), calculate("/", [7, 0]), calculate("+", ["a", 1])
-    (3, 3.5, None, None)
+    >>> calculate("/", [6, 2]), calculate("/", [7, 2]), calculate("/", [7, 0])
+    (3, 3.5, None)
     """
     numbers = [value for value in values if not isinstance(value, str)]
     if len(numbers) != len(values):

@@ -61,8 +61,8 @@ class Arrivals:
             grouped.setdefault((predicate, len(args)), []).append(codes)
         for (predicate, arity), lines in grouped.items():
             table = np.array(lines, np.int64)
-            args = np.ascontiguousarray(table[:, 2:])
-            yield Signature(predicate, arity), Chunk(table[:, 0], table[:, 1], args)
+            values = np.ascontiguousarray(table[:, 2:])
+            yield Signature(predicate, arity), Chunk(table[:, 0], table[:, 1], values)
 
     def _chunks_of_columns(self, batch: AnyBatch) -> Iterator[tuple[Signature, Chunk]]:
         for signature, table in batch.segments():

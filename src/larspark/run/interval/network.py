@@ -238,7 +238,8 @@ class Network:
 def until_done(heads: Sequence[Head]) -> None:
     """Flush heads that depend on each other until nothing is pending."""
     for _ in range(ROUNDS_LIMIT):
-        if not any([head.flush() for head in heads]):
+        flushed = [head.flush() for head in heads]
+        if not any(flushed):
             return
     message = f"a recursion derives ever new atoms: it was given up after {ROUNDS_LIMIT} rounds"
     hint = "bound what the recursion computes, e.g. with a comparison"

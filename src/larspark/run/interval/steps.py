@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from larspark.base.terms import Constant, Term, Variable
+from larspark.base.terms import Term, Variable
 from larspark.run.interval.arithmetic import Mask, evaluate, holds
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import INTEGER, Constants, integers, tags
@@ -103,7 +103,7 @@ class WithinStep:
 class HeadStep:
     """Rows of the head: its time point, if it has one of its own, and its arguments."""
 
-    args: tuple[Variable | Constant, ...]
+    args: tuple[Term, ...]
     time: Variable | int | None
     columns: Columns
     clock: Clock
@@ -127,7 +127,7 @@ class HeadStep:
             if isinstance(arg, Variable):
                 head[:, first + place] = rows[:, self.columns[arg]]
             else:
-                head[:, first + place] = self.constants.code(arg)
+                head[:, first + place] = self.constants.code_term(arg)
         return head
 
 

@@ -144,7 +144,7 @@ class Store:
         )
 
     def settle(self, upto: int) -> tuple[Ints, Ints]:
-        """Let time pass: the rows that began, and those that ended before `upto`, if it has to tell."""
+        """Let time pass: the rows that began and those that ended before `upto`, if told."""
         if self._told:
             return cover_settle(self._rows, self._waits, self._due, self._counters, upto)
         self._counters[SETTLED] = upto

@@ -166,6 +166,11 @@ class LastTuples:
 class LastOfGroups:
     """`[#n by K]`: an element is in the window until the n-th after it in its group arrives."""
 
+    _groups: Ints
+    _heads: Ints
+    _members: Ints
+    _counters: Ints
+
     def __init__(
         self,
         signature: Signature,

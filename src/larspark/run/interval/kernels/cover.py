@@ -284,7 +284,7 @@ def cover_remove(
             slot = slot_of(first, offset, capacity)
             began, ended = rows[slot, FROM], rows[slot, TO]
             if ended >= start and began <= end and _same(rows, slot, batch, source):
-                if count == pieces.shape[0]:
+                if count == len(pieces):
                     pieces = enlarged(pieces)
                 put(pieces, count, batch, source, max(start, began), min(end, ended))
                 count += 1

@@ -129,7 +129,7 @@ def subtract(
                     begins, ends = rows[slot, FROM], rows[slot, TO]
                 offset = follow(links[slot, index], head, offset)
             if begins > position:
-                if count == out.shape[0]:
+                if count == len(out):
                     out = enlarged(out)
                 put(out, count, batch, source, position, min(begins - 1, end))
                 count += 1

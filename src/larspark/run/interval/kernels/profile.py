@@ -257,7 +257,7 @@ def profile_add(
             while wanted > 0 and position <= until:
                 low, high = _first_of_size(question, wanted, position, until)
                 if low <= until:
-                    if count == out.shape[0]:
+                    if count == len(out):
                         out = enlarged(out)
                     put(out, count, batch, source, low, high)
                     count += 1
