@@ -1,5 +1,8 @@
 """larspark: rules over event streams, with exact meaning."""
 
+from importlib import import_module
+from types import ModuleType
+
 from larspark.api import Answer, Program, Reasoner, Report, explain, hypothesize, query, run
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
@@ -25,3 +28,10 @@ __all__ = [
     "register_window",
     "run",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    # Spark is loaded when it is asked for: the local engines never need it.
+    if name == "spark":
+        return import_module("larspark.spark")
+    raise AttributeError(f"module `larspark` has no attribute `{name}`")

@@ -18,6 +18,7 @@ from larspark.run.hypothetical import answer_line
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
 from larspark.run.session import Session
+from larspark.scale.cuts import explain_cuts
 from larspark.show.lines import change_lines, hypothetical_line, interval_lines, point_lines
 from larspark.show.report import problem_json
 from larspark.show.terminal import complain, errors, say_what_was_skipped, writer
@@ -107,6 +108,9 @@ def check(
     plan: Annotated[
         bool, typer.Option("--plan", help="Show how the rules are worked off.")
     ] = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Show how Spark can cut the work.")
+    ] = False,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
@@ -122,6 +126,9 @@ def check(
         complain([*loaded.warnings, *report.problems])
         if plan:
             for line in report.plan().splitlines():
+                out.line(escape(line) if out.people else line)
+        elif spark:
+            for line in explain_cuts(report.checked):
                 out.line(escape(line) if out.people else line)
         elif not out.people:
             found = report.to_json()

@@ -1,0 +1,24 @@
+"""`larspark.spark`: programs over Spark DataFrames. Needs the extra `spark`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from larspark.api import Program
+from larspark.scale import batch
+from larspark.scale.batch import outputs
+from larspark.scale.session import local_session
+from larspark.scale.sql import DataFrame
+
+__all__ = ["local_session", "outputs", "run"]
+
+
+def run(
+    program: Program | str, facts: DataFrame | Mapping[str, DataFrame], **options: Any
+) -> DataFrame:
+    """The answers of a program over DataFrames of facts, as a DataFrame of maximal intervals.
+
+    The options are those of `larspark.scale.batch.run`: `time`, `map`, `order`, `background`,
+    `engine`, `start`, `to`, `hindsight`, `until`, `shards`, `slices`, `on_error`.
+    """
+    syntax = program.syntax if isinstance(program, Program) else program
+    return batch.run(syntax, facts, **options)
