@@ -101,7 +101,7 @@ def test_rows_that_are_no_facts_are_told_before_anything_runs(
     assert collected(run("p(X) :- a(X).", frame, map="t -> a(x)", on_error="skip")) == [
         ("p(a)", 1, 1)
     ]
-    assert "1 facts were left out: column `x`: there is no value" in caplog.text
+    assert "facts left out: 1 (column `x`: there is no value)" in caplog.text
     with pytest.raises(LarsparkError, match="L401: the stream holds atoms of `p/1`"):
         run("p(X) :- a(X).", frame.dropna(), map="t -> p(x)")
 

@@ -115,7 +115,7 @@ def _refuse(seen: survey.Survey, prepared: Prepared, on_error: OnError) -> None:
         raise LarsparkError(problems)
     if seen.skipped:
         reasons = "; ".join(problem.message for problem in seen.problems)
-        _LOG.warning("%d facts were left out: %s", seen.skipped, reasons)
+        _LOG.warning("facts left out: %d (%s)", seen.skipped, reasons)
 
 
 def _parallelism(spark: SparkSession) -> int:

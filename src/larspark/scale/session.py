@@ -11,6 +11,8 @@ _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    # Six times Spark's: each batch has a price of its own in Python.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
 # A session of a minute gains more from a quick start than from code that is compiled well.
 _SHORT = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}

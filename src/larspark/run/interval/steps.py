@@ -9,11 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
-from larspark.base.terms import Constant, Term, Variable
+from larspark.base.terms import Term, Variable
 from larspark.run.interval.arithmetic import Mask, evaluate, holds
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import INTEGER, Constants, integers, tags
-from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.kernels.layout import FROM, KEYS, TO, Ints
+from larspark.run.interval.kernels.probe import project
 from larspark.run.interval.store import Index
 
 Columns = Mapping[Variable, int]
@@ -27,14 +28,14 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JoinStep:
-    """Rows with what a store holds for them, while it does."""
+    """Rows with what a store holds for them, while it does; only the picked columns go on."""
 
     index: Index
     keys: Ints
-    taken: Ints
+    picks: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        return self.index.join(rows, self.keys, self.taken)
+        return self.index.join(rows, self.keys, self.picks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,35 +101,26 @@ class WithinStep:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadStep:
-    """Rows of the head: its time point, if it has one of its own, and its arguments."""
+class ProjectStep:
+    """Rows with only some of their columns, in another order."""
 
-    args: tuple[Variable | Constant, ...]
-    time: Variable | int | None
-    columns: Columns
-    clock: Clock
-    constants: Constants
+    picks: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        first = TO + 1 if self.time is None else TO + 2
-        if isinstance(self.time, Variable):
-            codes = rows[:, self.columns[self.time]]
-            rows = _in_timeline(rows, codes, integers(codes), self.clock)
-        elif self.time is not None:
-            codes = np.full(len(rows), self.time << 2, np.int64)
-            rows = _in_timeline(rows, codes, integers(codes), self.clock)
-        head = np.empty((len(rows), first + len(self.args)), np.int64)
-        head[:, : TO + 1] = rows[:, : TO + 1]
-        if isinstance(self.time, Variable):
-            head[:, TO + 1] = integers(rows[:, self.columns[self.time]])
-        elif self.time is not None:
-            head[:, TO + 1] = self.time
-        for place, arg in enumerate(self.args):
-            if isinstance(arg, Variable):
-                head[:, first + place] = rows[:, self.columns[arg]]
-            else:
-                head[:, first + place] = self.constants.code(arg)
-        return head
+        return project(rows, self.picks)
+
+
+@dataclass(frozen=True, slots=True)
+class PinStep:
+    """Rows while the first column is a time point of the timeline, which it holds from then on."""
+
+    clock: Clock
+
+    def __call__(self, rows: Ints) -> Ints:
+        codes = rows[:, KEYS]
+        rows = _in_timeline(rows, codes, integers(codes), self.clock)
+        rows[:, KEYS] = integers(rows[:, KEYS])
+        return rows
 
 
 def _selected(rows: Ints, mask: Mask) -> Ints:
@@ -139,7 +131,7 @@ def _in_timeline(rows: Ints, codes: Ints, times: Ints, clock: Clock) -> Ints:
     """Rows whose time point is one, and from when on it is in the timeline."""
     inside: Mask = (tags(codes) == INTEGER) & (times >= clock.start)
     if clock.end is not None:
-        return _selected(rows, inside & (times <= clock.end))
+        return rows[inside & (times <= clock.end)]
     inside &= times <= rows[:, TO]
     rows, times = rows[inside], times[inside]
     rows[:, FROM] = np.maximum(rows[:, FROM], times)
