@@ -103,6 +103,19 @@ def test_a_stream_of_background_predicates_is_seen_by_all_shards() -> None:
     assert (5, 1) in tried
 
 
+def test_predicates_and_constants_that_need_quotes_are_written_as_local_runs_write_them() -> None:
+    program = '"Foo bar"(X) :- [1] some a(X). "Foo bar" :- [1] some a(_).'
+    elements = [Element(t, fact("a", "x y" if t % 2 else "z")) for t in range(0, 12, 3)]
+    compare(
+        Random(3),  # noqa: S311 - the same every time
+        program,
+        frozenset(),
+        elements,
+        Settings(),
+        None,
+    )
+
+
 def test_keys_of_different_column_types_meet() -> None:
     program = "p(X) :- [3] some a(X), b(X)."
     shapes = [Shape(n, parse_mappings(f"t -> {name}(x)")[0]) for n, name in enumerate("ab")]

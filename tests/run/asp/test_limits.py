@@ -1,12 +1,16 @@
 """What is too large, too deep or unknown is refused with words, at once."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from tests.run.asp.random_programs import batch, checked
 
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
+from larspark.language import parse_program
+from larspark.language.tree import Formula, Not, Rule
+from larspark.meaning.check import check
 from larspark.run.asp import conditions, grounder, instances, static
 from larspark.run.asp.engine import AspEngine
 from larspark.run.asp.stepping import SteppingEngine
@@ -52,9 +56,26 @@ def test_windows_of_the_users_own_are_refused(mode: str) -> None:
 
 
 def test_formulas_that_nest_too_deeply_are_refused() -> None:
-    deep = "not " * 150 + "(go or go)"
-    code, message = refusal(f"#input go/0.\na :- go, {deep}.", "one-shot")
-    assert (code, "levels deep" in message) == ("L403", True)
+    found = checked("#input go/0.\na :- go, not (go or go).")
+    assert found is not None
+    formula: Formula = found.rules[0].body[1]
+    for _ in range(150):
+        formula = Not(formula)
+    deep = replace(found, rules=(Rule(found.rules[0].head, (formula,)),))
+    with pytest.raises(LarsparkError) as caught:
+        AspEngine(deep, (), Settings())
+    assert caught.value.problems[0].code == "L403"
+
+
+@pytest.mark.parametrize("around", ["not", "some", "[3]", "@0", "go and", "always reset"])
+def test_whatever_the_language_reads_is_not_too_deep(around: str) -> None:
+    count = 45 if " " in around else 95
+    found = checked(f"#input go/0.\na :- go, {(around + ' (') * count}go or b{')' * count}.\nb :- a.")
+    assert found is not None
+    engine = AspEngine(found, (), Settings(start=0))
+    engine.append(batch([Element(0, Atom("go"))], 0))
+    expected = frozenset() if around == "not" else {Atom("a"), Atom("b")}
+    assert [point.atoms for point in engine.advance(0).points()] == [expected]
 
 
 def test_a_formula_over_a_long_timeline_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +99,11 @@ def test_too_many_instances_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_head_that_needs_an_end_of_time_says_so() -> None:
-    text = "#input go/0.\nsome a :- go.\n@T+1 b :- @T go."
-    code, message = refusal(text, "one-shot")
-    assert (code, message) == (
-        "L403",
-        "a head with `some` or `always` needs a timeline that ends",
-    )
+    parsed = parse_program("#input go/0.\nsome a :- go.\n@T+1 b :- @T go.")
+    assert parsed.program is not None
+    engine = AspEngine(check(parsed.program), (), Settings())
+    engine.append(batch([Element(0, Atom("go"))], 0))
+    with pytest.raises(LarsparkError) as caught:
+        engine.advance(0)
+    (problem,) = caught.value.problems
+    assert problem.message == "a head with `some` or `always` needs a timeline that ends"

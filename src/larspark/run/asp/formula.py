@@ -14,7 +14,7 @@ from larspark.run.asp.translate import solvable
 from larspark.run.asp.views import View
 
 # Deeper formulas are refused: evaluating them recurses.
-DEPTH_LIMIT = 100
+DEPTH_LIMIT = 110
 
 
 class FormulaGrounding:

@@ -29,6 +29,10 @@ _CACHED_ROWS = 100_000
 _NOW = -(2**64)
 
 
+class _StopError(Exception):
+    """Grounding has to stop."""
+
+
 class StaticGrounding:
     """Grounds and solves the encoding anew at every evaluation; windows are kept up to date."""
 
@@ -54,6 +58,7 @@ class StaticGrounding:
         self._t = 0
         self._whole = View(0, -1)
         self._calculated = 0
+        self._stopped: LarsparkError | None = None
         self._deadline: float | None = None
 
     def begin(self, t: int, whole: View) -> None:
@@ -112,7 +117,12 @@ class StaticGrounding:
         control = new_control()
         control.add("base", [], self._text.program)
         self._calculated = 0
-        control.ground([("base", [])], context=self._context())
+        self._stopped = None
+        try:
+            control.ground([("base", [])], context=self._context())
+        except _StopError:
+            # The solver passes exceptions on as new ones of their kind.
+            raise self._stopped or TimeLimitError from None
         return control
 
     def _context(self) -> SimpleNamespace:
@@ -148,9 +158,10 @@ class StaticGrounding:
             if self._calculated > CALCULATION_LIMIT:
                 message = f"more than {CALCULATION_LIMIT} values were calculated in one evaluation"
                 hint = "does a rule with arithmetic in its head feed itself?"
-                raise LarsparkError(Problem("L410", message, hint=hint))
+                self._stopped = LarsparkError(Problem("L410", message, hint=hint))
+                raise _StopError
             if self._deadline is not None and time.monotonic() > self._deadline:
-                raise TimeLimitError
+                raise _StopError
             result = calculation([constant(argument) for argument in arguments])
             return [] if result is None else [self._symbols.symbol(result)]
 

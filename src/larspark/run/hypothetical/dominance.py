@@ -86,7 +86,8 @@ def _condensed(instance: Instance, background: Background) -> Instance:
         if image < instance.hypotheses:
             where = _restricted(instance, bindings, background)
             if where is not None and where <= instance.where:
-                smaller = instance._replace(hypotheses=image, where=where)
+                evidence = frozenset(_put_literal(one, bindings) for one in instance.evidence)
+                smaller = Instance(instance.answer, evidence, image, where)
                 return _condensed(smaller, background)
     return instance
 

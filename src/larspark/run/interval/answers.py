@@ -163,8 +163,9 @@ def decoded(codes: Ints, values: Sequence[Constant]) -> list[Constant]:
 
 def _texts(signature: Signature, args: Ints, values: Sequence[Constant]) -> pa.Array:
     """Atoms as text, column by column."""
+    predicate = constant_text(signature.predicate)
     if not signature.arity:
-        return pa.array([signature.predicate] * len(args), pa.string())
+        return pa.array([predicate] * len(args), pa.string())
     columns: list[pa.Array | pa.Scalar] = []
     for place in range(signature.arity):
         codes = args[:, place]
@@ -176,7 +177,7 @@ def _texts(signature: Signature, args: Ints, values: Sequence[Constant]) -> pa.A
             texts = pc.take(pa.array(each, pa.string()), pa.array(places))
         columns.append(texts)
     inner = pc.binary_join_element_wise(*columns, ",") if len(columns) > 1 else columns[0]
-    return pc.binary_join_element_wise(f"{signature.predicate}(", inner, ")", "")
+    return pc.binary_join_element_wise(f"{predicate}(", inner, ")", "")
 
 
 def _sorted(atoms: Iterable[Atom]) -> tuple[Atom, ...]:

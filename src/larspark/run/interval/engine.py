@@ -212,12 +212,11 @@ class IntervalEngine:
     def _slices(
         self, network: Network, taken: Mapping[Signature, Chunk], first: int, last: int
     ) -> Iterator[tuple[int, Mapping[Signature, Chunk]]]:
-        if network.single_steps:
-            parts = split_times(taken)
-            return ((t, parts.get(t, {})) for t in range(first, last + 1))
-        if network.clock.hindsight:
-            return iter([(last, taken)])
-        return slices(taken, last)
+        if not network.single_steps:
+            # With hindsight everything is known from the beginning, so it comes in at once.
+            return iter([(last, taken)]) if network.clock.hindsight else slices(taken, last)
+        parts = {first: taken} if network.clock.hindsight else split_times(taken)
+        return ((t, parts.get(t, {})) for t in range(first, last + 1))
 
     def _step(
         self, network: Network, part: Mapping[Signature, Chunk], floor: int, last: int

@@ -1,13 +1,16 @@
 """Rules as they are fired: what is new in one formula meets what the others hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from larspark.base.atoms import term_text
 from larspark.base.terms import Term, Variable
+from larspark.language.tree import NOWHERE
 from larspark.plan.operators import (
     Derive,
+    Ever,
     Let,
     Seen,
     Where,
@@ -17,12 +20,13 @@ from larspark.plan.operators import (
 )
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
-from larspark.run.interval.kernels.layout import KEYS, TO, Ints
+from larspark.run.interval.kernels.layout import KEYS, Ints
 from larspark.run.interval.nodes import Distinct
 from larspark.run.interval.steps import (
-    HeadStep,
     JoinStep,
     LetStep,
+    PinStep,
+    ProjectStep,
     Step,
     SubtractStep,
     WhereStep,
@@ -100,43 +104,100 @@ class Stored:
     distinct: Distinct | None
 
 
-@dataclass(slots=True)
 class _Compiler:
-    """Compiles the steps of one firing."""
+    """Compiles the steps of one firing, from the formula that fires to the head.
 
-    clock: Clock
-    constants: Constants
-    columns: dict[Variable, int]
-    conditions: list[Where | Let | Within]
-    steps: list[Step] = field(default_factory=list)
+    The head is a list of variables: those of its arguments, after that of its time point.
+    """
 
-    def join(self, stored: Stored) -> None:
-        """Look up one more formula."""
-        seen, distinct = stored.seen, stored.distinct
-        if distinct is None:
+    def __init__(
+        self, rule: Derive, first: Sequence[Variable], clock: Clock, constants: Constants
+    ) -> None:
+        self._clock = clock
+        self._constants = constants
+        self._columns = {variable: KEYS + place for place, variable in enumerate(first)}
+        self._conditions = [o for o in steps(rule.source) if isinstance(o, Where | Let | Within)]
+        head = [rule.time] if rule.time is not None else []
+        self._head = [self._named(term) for term in (*head, *rule.atom.args)]
+        self._waiting: list[Stored] = []
+        self._pinned = rule.time is not None
+        self._steps: list[Step] = []
+
+    def _named(self, term: Term) -> Variable:
+        """A variable for every part of the head: constants get one of their own."""
+        if isinstance(term, Variable):
+            return term
+        variable = Variable(f"={term_text(term)}")
+        if not any(isinstance(c, Let) and c.variable == variable for c in self._conditions):
+            self._conditions.append(Let(Ever(NOWHERE), variable, term, NOWHERE))
+        return variable
+
+    def compile(self, others: Sequence[Stored]) -> tuple[Step, ...]:
+        """The steps through all other formulas of the rule to its head."""
+        positive = [part for part in others if not part.negated]
+        self._waiting = list(others)
+        self._apply_conditions()
+        while positive:
+            chosen = max(positive, key=self._bound_variables)
+            positive.remove(chosen)
+            self._look_up(chosen)
+            self._apply_conditions()
+        for part in others:
+            if part.negated:
+                self._look_up(part)
+        picks = self._picks(self._head)
+        if picks != list(range(KEYS, KEYS + len(self._columns))):
+            self._steps.append(ProjectStep(np.array(picks, np.int64)))
+        if self._pinned:
+            self._steps.append(PinStep(self._clock))
+        return tuple(self._steps)
+
+    def _bound_variables(self, part: Stored) -> int:
+        return sum(variable in self._columns for variable in part.seen.variables)
+
+    def _look_up(self, part: Stored) -> None:
+        if part.distinct is None:
             raise ValueError("a formula that is looked up needs a store")
-        variables = seen.variables
-        shared = [place for place, variable in enumerate(variables) if variable in self.columns]
-        index = distinct.store.index(shared)
-        keys = np.array([self.columns[variables[place]] for place in shared], np.int64)
-        if stored.negated:
-            self.steps.append(SubtractStep(index, keys))
+        self._waiting.remove(part)
+        variables = part.seen.variables
+        shared = [place for place, variable in enumerate(variables) if variable in self._columns]
+        index = part.distinct.store.index(shared)
+        keys = np.array([self._columns[variables[place]] for place in shared], np.int64)
+        if part.negated:
+            self._steps.append(SubtractStep(index, keys))
             return
-        new = [place for place, variable in enumerate(variables) if variable not in self.columns]
-        taken = np.array([KEYS + place for place in new], np.int64)
-        self.steps.append(JoinStep(index, keys, taken))
-        for place in new:
-            self._bind(variables[place])
-        self.apply_conditions()
+        new = {v: ~(KEYS + place) for place, v in enumerate(variables) if v not in self._columns}
+        known = {**self._columns, **new}
+        needed = self._needed()
+        # The last step before the head brings the columns into its order.
+        if not self._waiting and not self._conditions and len(set(needed)) == len(needed):
+            kept = needed
+        else:
+            kept = [variable for variable in known if variable in needed]
+        picks = np.array([known[variable] for variable in kept], np.int64)
+        self._steps.append(JoinStep(index, keys, picks))
+        self._columns = {variable: KEYS + place for place, variable in enumerate(kept)}
 
-    def apply_conditions(self) -> None:
+    def _needed(self) -> list[Variable]:
+        """The variables that the steps to come need, those of the head first."""
+        needed = list(self._head)
+        for part in self._waiting:
+            needed.extend(part.seen.variables)
+        for condition in self._conditions:
+            needed.extend(_variables_of(condition))
+        return needed
+
+    def _picks(self, variables: Sequence[Variable]) -> list[int]:
+        return [self._columns[variable] for variable in variables]
+
+    def _apply_conditions(self) -> None:
         """Apply the conditions whose variables are bound, until no more are."""
         progress = True
         while progress:
-            ready = [condition for condition in self.conditions if self._is_ready(condition)]
+            ready = [condition for condition in self._conditions if self._is_ready(condition)]
             progress = bool(ready)
             for condition in ready:
-                self.conditions.remove(condition)
+                self._conditions.remove(condition)
                 self._apply(condition)
 
     def _is_ready(self, condition: Where | Let | Within) -> bool:
@@ -146,35 +207,28 @@ class _Compiler:
             case Let(_, _, term):
                 return self._is_bound(term)
             case Within(_, variable):
-                return variable in self.columns
+                return variable in self._columns
 
     def _apply(self, condition: Where | Let | Within) -> None:
-        columns = dict(self.columns)
+        columns = dict(self._columns)
+        step: Step
         match condition:
             case Where(_, comparison, negated):
-                self.steps.append(
-                    WhereStep(
-                        comparison.operator,
-                        comparison.left,
-                        comparison.right,
-                        negated,
-                        columns,
-                        self.constants,
-                    )
+                left, right = comparison.left, comparison.right
+                step = WhereStep(
+                    comparison.operator, left, right, negated, columns, self._constants
                 )
-            case Let(_, variable, term) if variable in self.columns:
-                self.steps.append(WhereStep("=", variable, term, False, columns, self.constants))
+            case Let(_, variable, term) if variable in self._columns:
+                step = WhereStep("=", variable, term, False, columns, self._constants)
             case Let(_, variable, term):
-                self.steps.append(LetStep(term, columns, self.constants))
-                self._bind(variable)
+                step = LetStep(term, columns, self._constants)
+                self._columns[variable] = KEYS + len(self._columns)
             case Within(_, variable):
-                self.steps.append(WithinStep(self.columns[variable], self.clock))
+                step = WithinStep(self._columns[variable], self._clock)
+        self._steps.append(step)
 
     def _is_bound(self, term: Term) -> bool:
-        return all(variable in self.columns for variable in term_variables(term))
-
-    def _bind(self, variable: Variable) -> None:
-        self.columns[variable] = TO + 1 + len(self.columns)
+        return all(variable in self._columns for variable in term_variables(term))
 
 
 def compile_firing(
@@ -185,19 +239,16 @@ def compile_firing(
     constants: Constants,
 ) -> tuple[Step, ...]:
     """The steps of a rule that is fired by its formula number `trigger`, or by nothing at all."""
-    conditions = [o for o in steps(rule.source) if isinstance(o, Where | Let | Within)]
     first = () if trigger is None else parts[trigger].seen.variables
-    columns = {variable: TO + 1 + place for place, variable in enumerate(first)}
-    compiler = _Compiler(clock, constants, columns, conditions)
-    compiler.apply_conditions()
     others = [part for number, part in enumerate(parts) if number != trigger]
-    positive = [part for part in others if not part.negated]
-    while positive:
-        chosen = max(positive, key=lambda part: sum(v in columns for v in part.seen.variables))
-        positive.remove(chosen)
-        compiler.join(chosen)
-    for part in others:
-        if part.negated:
-            compiler.join(part)
-    compiler.steps.append(HeadStep(rule.atom.args, rule.time, columns, clock, constants))
-    return tuple(compiler.steps)
+    return _Compiler(rule, first, clock, constants).compile(others)
+
+
+def _variables_of(condition: Where | Let | Within) -> tuple[Variable, ...]:
+    match condition:
+        case Where(_, comparison):
+            return (*term_variables(comparison.left), *term_variables(comparison.right))
+        case Let(_, variable, term):
+            return (variable, *term_variables(term))
+        case Within(_, variable):
+            return (variable,)

@@ -26,8 +26,6 @@ def _obstacles(checked: Checked, planned: Plan, settings: Settings) -> Iterator[
     retracting = retracting_rules(planned, hindsight=settings.hindsight, push=settings.push)
     for group, rules in zip(planned.groups, retracting, strict=True):
         remembered = checked.program.remembered & set(group.predicates)
-        if settings.hindsight and remembered:
-            yield cannot("remember conclusions with hindsight", group.rules[0].origin)
         if remembered and is_recomputed(group, rules):
             yield cannot(
                 "remember what a recursion over negation or tuple windows derives",

@@ -13,7 +13,8 @@ from larspark.base.terms import Term, Variable
 from larspark.run.interval.arithmetic import Mask, evaluate, holds
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import INTEGER, Constants, integers, tags
-from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.kernels.layout import FROM, KEYS, TO, Ints
+from larspark.run.interval.kernels.probe import project
 from larspark.run.interval.store import Index
 
 Columns = Mapping[Variable, int]
@@ -27,14 +28,14 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JoinStep:
-    """Rows with what a store holds for them, while it does."""
+    """Rows with what a store holds for them, while it does; only the picked columns go on."""
 
     index: Index
     keys: Ints
-    taken: Ints
+    picks: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        return self.index.join(rows, self.keys, self.taken)
+        return self.index.join(rows, self.keys, self.picks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,8 @@ class WithinStep:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadStep:
-    """Rows of the head: its time point, if it has one of its own, and its arguments."""
+class ProjectStep:
+    """Rows with only some of their columns, in another order."""
 
     args: tuple[Term, ...]
     time: Variable | int | None
@@ -139,7 +140,7 @@ def _in_timeline(rows: Ints, codes: Ints, times: Ints, clock: Clock) -> Ints:
     """Rows whose time point is one, and from when on it is in the timeline."""
     inside: Mask = (tags(codes) == INTEGER) & (times >= clock.start)
     if clock.end is not None:
-        return _selected(rows, inside & (times <= clock.end))
+        return rows[inside & (times <= clock.end)]
     inside &= times <= rows[:, TO]
     rows, times = rows[inside], times[inside]
     rows[:, FROM] = np.maximum(rows[:, FROM], times)

@@ -200,8 +200,8 @@ class Index(NamedTuple):
     number: int
     columns: Ints
 
-    def join(self, batch: Ints, keys: Ints, taken: Ints) -> Ints:
-        """The batch joined with the store: batch columns, then the taken key columns."""
+    def join(self, batch: Ints, keys: Ints, picks: Ints) -> Ints:
+        """The batch joined with the store; the picked columns come out."""
         store = self.store
         return join(
             store._rows,
@@ -212,7 +212,7 @@ class Index(NamedTuple):
             self.columns,
             batch,
             keys,
-            taken,
+            picks,
         )
 
     def subtract(self, batch: Ints, keys: Ints) -> Ints:

@@ -63,15 +63,14 @@ def join(
     row_keys: Ints,
     batch: Ints,
     keys: Ints,
-    taken: Ints,
+    picks: Ints,
 ) -> Ints:
     """Every batch row with every stored row of equal keys, as long as both hold.
 
-    `index` is the number of the hash table over `row_keys`; the columns `taken` of the stored row
-    come after those of the batch row.
+    `index` is the number of the hash table over `row_keys`. `picks` are the columns that come out:
+    those of the batch row by their numbers, those of the stored row by the complements of theirs.
     """
-    width = batch.shape[1]
-    out = np.empty((batch.shape[0], width + taken.shape[0]), np.int64)
+    out = np.empty((batch.shape[0], KEYS + picks.shape[0]), np.int64)
     count = 0
     newest = _newest(rows, heads, index, counters, batch, keys)
     head = counters[HEAD]
@@ -87,10 +86,12 @@ def join(
                     out = enlarged(out)
                 out[count, FROM] = start
                 out[count, TO] = end
-                for column in range(KEYS, width):
-                    out[count, column] = batch[source, column]
-                for number in range(taken.shape[0]):
-                    out[count, width + number] = rows[slot, taken[number]]
+                for number in range(picks.shape[0]):
+                    pick = picks[number]
+                    if pick >= 0:
+                        out[count, KEYS + number] = batch[source, pick]
+                    else:
+                        out[count, KEYS + number] = rows[slot, ~pick]
                 count += 1
             offset = follow(links[slot, index], head, offset)
     return out[:count]
@@ -135,3 +136,15 @@ def subtract(
                 count += 1
             position = ends + 1
     return out[:count]
+
+
+@kernel
+def project(batch: Ints, picks: Ints) -> Ints:
+    """The batch with only some of its columns, in another order."""
+    out = np.empty((batch.shape[0], KEYS + picks.shape[0]), np.int64)
+    for source in range(batch.shape[0]):
+        out[source, FROM] = batch[source, FROM]
+        out[source, TO] = batch[source, TO]
+        for number in range(picks.shape[0]):
+            out[source, KEYS + number] = batch[source, picks[number]]
+    return out
