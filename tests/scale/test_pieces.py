@@ -107,7 +107,7 @@ def test_predicates_and_constants_that_need_quotes_are_written_as_local_runs_wri
     program = '"Foo bar"(X) :- [1] some a(X). "Foo bar" :- [1] some a(_).'
     elements = [Element(t, fact("a", "x y" if t % 2 else "z")) for t in range(0, 12, 3)]
     compare(
-        Random(3),  # noqa: S311 - the same every time
+        Random(3),
         program,
         frozenset(),
         elements,

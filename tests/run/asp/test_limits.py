@@ -70,7 +70,9 @@ def test_formulas_that_nest_too_deeply_are_refused() -> None:
 @pytest.mark.parametrize("around", ["not", "some", "[3]", "@0", "go and", "always reset"])
 def test_whatever_the_language_reads_is_not_too_deep(around: str) -> None:
     count = 45 if " " in around else 95
-    found = checked(f"#input go/0.\na :- go, {(around + ' (') * count}go or b{')' * count}.\nb :- a.")
+    found = checked(
+        f"#input go/0.\na :- go, {(around + ' (') * count}go or b{')' * count}.\nb :- a."
+    )
     assert found is not None
     engine = AspEngine(found, (), Settings(start=0))
     engine.append(batch([Element(0, Atom("go"))], 0))

@@ -86,8 +86,7 @@ def _condensed(instance: Instance, background: Background) -> Instance:
         if image < instance.hypotheses:
             where = _restricted(instance, bindings, background)
             if where is not None and where <= instance.where:
-                evidence = frozenset(_put_literal(one, bindings) for one in instance.evidence)
-                smaller = Instance(instance.answer, evidence, image, where)
+                smaller = instance._replace(hypotheses=image, where=where)
                 return _condensed(smaller, background)
     return instance
 

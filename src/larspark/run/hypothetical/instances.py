@@ -6,15 +6,14 @@ A time variable without an upper end stays a variable: that answer waits without
 from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from larspark.base.terms import Variable
 from larspark.run.hypothetical.candidates import Candidate, Run
-from larspark.run.hypothetical.clause import Ends, Moments, Premise
+from larspark.run.hypothetical.clause import Ends, Premise
 from larspark.run.hypothetical.dataset import Background, Row
 from larspark.run.hypothetical.literals import Denied, Instance, Literal, Prospect, Restriction
 from larspark.run.hypothetical.patterns import (
-    ORIGIN,
     Condition,
     Pattern,
     Slot,
@@ -22,10 +21,12 @@ from larspark.run.hypothetical.patterns import (
     put,
     put_condition,
     put_pattern,
-    put_time,
-    time_names,
 )
 from larspark.run.hypothetical.solving import Undecided, solutions
+
+# One value for each time variable; None for those that have no upper end.
+Moments: TypeAlias = tuple[int | None, ...]
+
 
 class Absences(Protocol):
     """Knows which atoms are absent."""
@@ -101,7 +102,7 @@ class _Grounding:
             if value is not None
         }
         self._expected_at: dict[tuple[int, int | Time], _Expected | None] = {}
-        self._prospects: dict[tuple[int, int | Time, int | None], tuple[Prospect, Denied]] = {}
+        self._prospects: dict[Denied, Prospect] = {}
 
     def at(self, moments: Moments) -> Iterator[Instance]:
         """The instances for one choice of times: several if several facts met a premise."""
@@ -126,7 +127,7 @@ class _Grounding:
                 where.update(needed.where)
         absent: list[Literal] = []
         if self._clause.denials:
-            split = self._split(moments, bindings, frozenset(expected))
+            split = self._split(bindings, frozenset(expected))
             if split is None:
                 return
             absent, hoped = split
@@ -151,12 +152,15 @@ class _Grounding:
         return None
 
     def _split(
-        self, moments: Moments, bindings: dict[str, Slot], expected: frozenset[Literal]
+        self, bindings: dict[str, Slot], expected: frozenset[Literal]
     ) -> tuple[list[Literal], list[Literal]] | None:
         """The absences that are known and those that are not; None when one is not given."""
         absent: list[Literal] = []
         undecided: list[Denied] = []
-        for prospect, denied in self._denied(moments, bindings):
+        for denied in self._clause.denied(bindings):
+            prospect = self._prospects.get(denied)
+            if prospect is None:
+                prospect = self._prospects[denied] = self._absences.prospect(denied, self._t)
             if prospect is Prospect.CERTAIN:
                 return None
             if prospect is Prospect.IMPOSSIBLE:
@@ -168,26 +172,6 @@ class _Grounding:
         if undecided and not self._absences.consistent(undecided, expected, self._t):
             return None
         return absent, [denied.literal for denied in undecided]
-
-    def _denied(
-        self, moments: Moments, bindings: dict[str, Slot]
-    ) -> Iterator[tuple[Prospect, Denied]]:
-        """All atoms that must not hold; windows that overlap ask for the same ones."""
-        for number, denial in enumerate(self._clause.denials):
-            pattern = denial.occurrence.pattern
-            varies = any(time_names(pattern.args))
-            now = None
-            if denial.now is not None:
-                seen_from = put_time(denial.now, bindings)
-                now = seen_from.offset if seen_from.variable == ORIGIN else None
-            for point in self._clause.denied_points(denial, moments):
-                key = (number, point, now)
-                found = None if varies else self._prospects.get(key)
-                if found is None:
-                    denied = Denied(put_pattern(pattern, bindings), point, now)
-                    found = (self._absences.prospect(denied, self._t), denied)
-                    self._prospects[key] = found
-                yield found
 
     def _points(self, premise: Premise, moments: Moments) -> Iterator[int | Time]:
         moment = moments[premise.time]

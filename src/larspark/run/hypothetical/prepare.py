@@ -151,10 +151,7 @@ class _Preparation:
         anchors = {ORIGIN, *time_names(goal.answer)}
         anchors.update(name for item in goal.body.occurrences for name in item.time_names())
         for denial in clause.denials:
-            times = {denial.occurrence.variable}
-            if denial.now is not None:
-                times.add(denial.now.variable)
-            loose = times - anchors
+            loose = {denial.now.variable, denial.occurrence.variable} - anchors
             if any(
                 all(goal.body.bounds.upper(name, anchor) is None for anchor in anchors)
                 for name in loose

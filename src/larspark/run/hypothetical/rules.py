@@ -84,17 +84,13 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """No instance of the pattern at any time point of the occurrence, seen from `now`.
-
-    Without `now` it does not matter from when one looks.
-    """
+    """No instance of the pattern at any time point of the occurrence, seen from `now`."""
 
     occurrence: Occurrence
-    now: Time | None
+    now: Time
 
     def put(self, bindings: Bindings) -> "Denial":
-        now = None if self.now is None else put_time(self.now, bindings)
-        return Denial(self.occurrence.put(bindings), now)
+        return Denial(self.occurrence.put(bindings), put_time(self.now, bindings))
 
     def __str__(self) -> str:
         return f"not {self.occurrence}"
@@ -151,7 +147,7 @@ class Conjunction:
 
     def time_names(self) -> Iterator[str]:
         yield from self.asked_times()
-        yield from (denial.now.variable for denial in self.denials if denial.now is not None)
+        yield from (denial.now.variable for denial in self.denials)
 
     def asked_times(self) -> Iterator[str]:
         """The time variables of all that is asked, not those from which denials are seen."""

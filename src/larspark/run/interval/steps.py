@@ -13,8 +13,7 @@ from larspark.base.terms import Term, Variable
 from larspark.run.interval.arithmetic import Mask, evaluate, holds
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import INTEGER, Constants, integers, tags
-from larspark.run.interval.kernels.layout import FROM, KEYS, TO, Ints
-from larspark.run.interval.kernels.probe import project
+from larspark.run.interval.kernels.layout import FROM, TO, Ints
 from larspark.run.interval.store import Index
 
 Columns = Mapping[Variable, int]
