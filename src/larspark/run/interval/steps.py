@@ -13,7 +13,8 @@ from larspark.base.terms import Term, Variable
 from larspark.run.interval.arithmetic import Mask, evaluate, holds
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import INTEGER, Constants, integers, tags
-from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.kernels.layout import FROM, KEYS, TO, Ints
+from larspark.run.interval.kernels.probe import project
 from larspark.run.interval.store import Index
 
 Columns = Mapping[Variable, int]
@@ -103,32 +104,23 @@ class WithinStep:
 class ProjectStep:
     """Rows with only some of their columns, in another order."""
 
-    args: tuple[Term, ...]
-    time: Variable | int | None
-    columns: Columns
-    clock: Clock
-    constants: Constants
+    picks: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        first = TO + 1 if self.time is None else TO + 2
-        if isinstance(self.time, Variable):
-            codes = rows[:, self.columns[self.time]]
-            rows = _in_timeline(rows, codes, integers(codes), self.clock)
-        elif self.time is not None:
-            codes = np.full(len(rows), self.time << 2, np.int64)
-            rows = _in_timeline(rows, codes, integers(codes), self.clock)
-        head = np.empty((len(rows), first + len(self.args)), np.int64)
-        head[:, : TO + 1] = rows[:, : TO + 1]
-        if isinstance(self.time, Variable):
-            head[:, TO + 1] = integers(rows[:, self.columns[self.time]])
-        elif self.time is not None:
-            head[:, TO + 1] = self.time
-        for place, arg in enumerate(self.args):
-            if isinstance(arg, Variable):
-                head[:, first + place] = rows[:, self.columns[arg]]
-            else:
-                head[:, first + place] = self.constants.code_term(arg)
-        return head
+        return project(rows, self.picks)
+
+
+@dataclass(frozen=True, slots=True)
+class PinStep:
+    """Rows while the first column is a time point of the timeline, which it holds from then on."""
+
+    clock: Clock
+
+    def __call__(self, rows: Ints) -> Ints:
+        codes = rows[:, KEYS]
+        rows = _in_timeline(rows, codes, integers(codes), self.clock)
+        rows[:, KEYS] = integers(rows[:, KEYS])
+        return rows
 
 
 def _selected(rows: Ints, mask: Mask) -> Ints:
