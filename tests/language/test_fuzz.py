@@ -118,9 +118,9 @@ def test_random_and_mutated_programs_are_answered(chunk: int) -> None:
             text = random_characters(chance)
         else:
             text = mutated(chance, seed)
-        start = time.perf_counter()
+        start = time.process_time()
         accepted += check_answer(text, dialect)
-        slowest = max(slowest, time.perf_counter() - start)
+        slowest = max(slowest, time.process_time() - start)
     # Mutations that are always refused, or never, would test one half of the parser only.
     assert TEXTS // CHUNKS * 0.02 < accepted < TEXTS // CHUNKS * 0.7
     assert slowest < 1
@@ -131,9 +131,9 @@ def test_ten_kilobytes_of_random_text_are_answered_within_a_second(dialect: str)
     chance = random.Random(dialect)
     for _ in range(10):
         text = "".join(chance.choices(PARTS, k=10_000))[:10_000]
-        start = time.perf_counter()
+        start = time.process_time()
         check_answer(text, dialect)
-        assert time.perf_counter() - start < 1
+        assert time.process_time() - start < 1
 
 
 def test_random_formulas_and_atoms_are_answered() -> None:
@@ -190,11 +190,11 @@ HOSTILE: dict[str, str] = {
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_hostile_text_is_answered_within_a_second(name: str, dialect: str) -> None:
     text = HOSTILE[name]
-    start = time.perf_counter()
+    start = time.process_time()
     parse_program(text, dialect=dialect)
-    between = time.perf_counter()
+    between = time.process_time()
     parse_formula(text)
-    assert max(between - start, time.perf_counter() - between) < 1
+    assert max(between - start, time.process_time() - between) < 1
     check_answer(text, dialect)
 
 

@@ -24,7 +24,7 @@ from larspark.run.session import Session
 PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000"))
 CHUNKS = 20
 # Solving takes longer than working intervals off.
-SHARE = {"interval": 1.0, "asp": 0.05, "tms": 0.05}
+SHARE = {"interval": 1.0, "asp": 0.1, "tms": 0.1}
 SIGNATURES = {Signature(name, arity) for name, arity in BACKGROUND.items()}
 
 Output = dict[int, frozenset[Atom] | None]
@@ -68,7 +68,7 @@ def test_an_engine_agrees_with_the_definitions(engine: str, chunk: int) -> None:
         counts["compared"] += 1
         counts["not empty"] += any(expected.values())
     # A comparison of empty answers alone would say nothing.
-    assert counts["not empty"] * 3 > wanted
+    assert wanted < 50 or counts["not empty"] * 10 > wanted
 
 
 # Too large for the oracle, or beyond what an engine can do.
