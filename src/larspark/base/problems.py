@@ -93,6 +93,10 @@ def placed(problem: Problem, texts: Mapping[str, str]) -> Problem:
 class LarsparkError(Exception):
     """Bad input: everything that is wrong with it, as data."""
 
-    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
-        self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
+    def __init__(self, problems: "Problem | Iterable[Problem] | LarsparkError") -> None:
+        # clingo raises an error of a callback anew, as the error's class called with the error.
+        found = problems.problems if isinstance(problems, LarsparkError) else problems
+        self.problems: tuple[Problem, ...] = (
+            (found,) if isinstance(found, Problem) else tuple(found)
+        )
         super().__init__("\n".join(problem.render() for problem in self.problems))
