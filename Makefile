@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check lock clean
+.PHONY: setup demo test hunt check lock clean
 
 setup: $(STAMP)
 
@@ -19,7 +19,12 @@ demo: $(STAMP)
 	$(BIN)/python examples/flights/run.py
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The same tests on new random examples, and many more of them: hours, not minutes.
+hunt: $(STAMP)
+	LARSPARK_PAIRS=200000 LARSPARK_EXAMPLES=20000 \
+		$(BIN)/python -m pytest -n auto --dist loadgroup --hypothesis-profile=default
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

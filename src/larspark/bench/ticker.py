@@ -8,7 +8,7 @@ gives is checked to be the output of one of them, at some time points.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
@@ -18,10 +18,13 @@ from larspark.bench.contest import Measurement, Tell
 from larspark.bench.ticker_streams import Signals, background, caching, retrieval
 from larspark.bench.workload import checked_program
 from larspark.meaning.checked import Checked
-from larspark.run.protocol import Engine, Settings
+from larspark.run.protocol import Answers, Engine, Settings
 
 WINDOWS = (20, 40, 80, 120, 160, 200)
 QUICK_WINDOWS = (20, 200)
+# How the time grows with the number of time points is measured with this window.
+TIME_POINTS = (100, 250, 500, 1000)
+MIDDLE_WINDOW = 60
 # At so many time points of scenario B the output is compared with those of all answer streams.
 CHECKED_POINTS = 10
 
@@ -61,12 +64,15 @@ class Setup(NamedTuple):
     window: int
     # One answer stream, or maybe several.
     single: bool
+    # The scenario, if there is an encoding by hand.
+    by_hand: str | None = None
 
 
 def a1(window: int, last: int) -> Setup:
     """Time windows."""
     program = _CACHING.format(w=window, n=window)
-    return Setup(program, frozenset(), caching(window, last), window, single=True)
+    signals = caching(window, last)
+    return Setup(program, frozenset(), signals, window, single=True, by_hand="A")
 
 
 def a2(window: int, last: int) -> Setup:
@@ -78,13 +84,13 @@ def a2(window: int, last: int) -> Setup:
 def b1(window: int, last: int) -> Setup:
     """Few signals."""
     signals = retrieval(window, last, busy=False)
-    return Setup(_RETRIEVAL.format(n=window), background(), signals, window, single=False)
+    return Setup(_RETRIEVAL.format(n=window), background(), signals, window, False, by_hand="B")
 
 
 def b2(window: int, last: int) -> Setup:
     """Many signals."""
     signals = retrieval(window, last, busy=True)
-    return Setup(_RETRIEVAL.format(n=window), background(), signals, window, single=False)
+    return Setup(_RETRIEVAL.format(n=window), background(), signals, window, False, by_hand="B")
 
 
 # Engines are imported when they are made: clingo and Numba take their time to load.
@@ -112,12 +118,27 @@ def _tms(checked: Checked, given: Iterable[Atom]) -> Engine:
     return TmsEngine(checked, given, Settings())
 
 
-_Make = Callable[[Checked, Iterable[Atom]], Engine]
+class Ticking(Protocol):
+    """What is measured of an engine: that it takes elements in and answers."""
+
+    def append(self, batch: RowBatch) -> None: ...
+
+    def advance(self, t: int) -> Answers: ...
+
+
+_Make = Callable[[Checked, Iterable[Atom]], Ticking]
 _SOLVERS: dict[str, _Make] = {
     "asp, one-shot": _one_shot,
     "asp, incremental": _incremental,
     "tms": _tms,
 }
+
+
+def _by_hand(setup: Setup) -> _Make:
+    from larspark.bench.ticker_by_hand import ByHand
+
+    return lambda checked, given: ByHand(setup.by_hand or "", setup.window, frozenset(given))
+
 
 Outputs = list[frozenset[Atom] | None]
 
@@ -131,6 +152,8 @@ class Scenario:
     def __call__(self, bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
         for window in QUICK_WINDOWS if quick else WINDOWS:
             yield from measure(bench, self.make(window, 100 if quick else 1000), tell)
+        for last in () if quick else TIME_POINTS:
+            yield from measure(bench, self.make(MIDDLE_WINDOW, last), tell)
 
 
 def measure(bench: str, setup: Setup, tell: Tell) -> list[Measurement]:
@@ -138,6 +161,8 @@ def measure(bench: str, setup: Setup, tell: Tell) -> list[Measurement]:
     engines: dict[str, _Make] = {"interval": _interval} if setup.single else {}
     if find_spec("clingo") is not None:
         engines |= _SOLVERS
+        if setup.by_hand is not None:
+            engines["clingo by hand"] = _by_hand(setup)
     checked = checked_program(setup.program, setup.background)
     measured: list[Measurement] = []
     outputs: dict[str, Outputs] = {}

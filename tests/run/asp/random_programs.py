@@ -6,14 +6,18 @@ safe, many have several answer streams, and some have none.
 
 import os
 import re
+from collections.abc import Callable
 from random import Random
+from typing import TypeVar
 
 from larspark.base.atoms import Element, fact
 from larspark.base.facts import Row, RowBatch
-from larspark.base.problems import Severity
+from larspark.base.problems import LarsparkError, Severity
 from larspark.language import parse_program
 from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
+
+Result = TypeVar("Result")
 
 # How many programs a property is tried on, relative to what runs every day.
 SCALE = int(os.environ.get("LARSPARK_EXAMPLES", "100")) / 100
@@ -47,6 +51,20 @@ _COMPARISONS = (
     "T <= U",
     "U = T + 1",
 )
+
+
+def seeded(seed: int) -> Random:
+    return Random(seed)
+
+
+def unless_refused(action: Callable[[], Result]) -> Result | None:
+    """What an action gives; None if an engine says that it cannot run the program."""
+    try:
+        return action()
+    except LarsparkError as error:
+        if {problem.code for problem in error.problems} <= {"L403", "L410"}:
+            return None
+        raise
 
 
 def examples(count: int) -> int:

@@ -4,7 +4,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.run.asp.random_programs import examples, stream
+from tests.run.asp.random_programs import examples, seeded, stream
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
@@ -53,7 +53,7 @@ class Shown:
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(500), deadline=None)
 def test_a_content_shows_what_its_windows_leave(seed: int) -> None:
-    random = Random(seed)
+    random = seeded(seed)
     chain = windows(random)
     elements = Elements()
     hindsight = random.random() < 0.3

@@ -11,6 +11,7 @@ from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
 from larspark.language.tree import Formula, Not, Rule
 from larspark.meaning.check import check
+from larspark.meaning.checked import Checked
 from larspark.run.asp import conditions, grounder, instances, static
 from larspark.run.asp.engine import AspEngine
 from larspark.run.asp.stepping import SteppingEngine
@@ -22,15 +23,19 @@ def refusal(text: str, mode: str, elements: list[Element] | None = None) -> tupl
     found = checked(text)
     assert found is not None, text
     with pytest.raises(LarsparkError) as caught:
-        engine: SteppingEngine = (
-            TmsEngine(found, (), Settings(start=0))
-            if mode == "tms"
-            else AspEngine(found, (), Settings(start=0), mode=mode)  # type: ignore[arg-type]
-        )
-        engine.append(batch(elements or [Element(0, Atom("go"))], 0))
-        engine.advance(0)
+        run(found, mode, elements or [Element(0, Atom("go"))])
     (problem,) = caught.value.problems
     return problem.code, problem.message
+
+
+def run(found: Checked, mode: str, elements: list[Element]) -> None:
+    engine: SteppingEngine = (
+        TmsEngine(found, (), Settings(start=0))
+        if mode == "tms"
+        else AspEngine(found, (), Settings(start=0), mode=mode)  # type: ignore[arg-type]
+    )
+    engine.append(batch(elements, 0))
+    engine.advance(0)
 
 
 @pytest.mark.parametrize("mode", ["one-shot", "incremental", "tms"])

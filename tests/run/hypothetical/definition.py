@@ -197,6 +197,42 @@ class Definition:
             way for v in values for way in self.supports(item.predicate, v, point, now)
         )
 
+    # Truth, evaluated directly
+
+    def model(self, facts: frozenset[Token], now: int, last: int) -> set[tuple[str, str, int]]:
+        """All atoms that hold up to `last`, seen from `now`; of positive programs."""
+        held = {(token.predicate, token.argument, token.t) for token in facts}
+        for layer in LAYERS:
+            for rule in self.rules:
+                if rule.predicate == layer:
+                    held |= self.consequences(rule, held, now, last)
+        return held
+
+    def consequences(
+        self, rule: SimpleRule, held: set[tuple[str, str, int]], now: int, last: int
+    ) -> set[tuple[str, str, int]]:
+        found = set()
+        for moment, argument, other in product(range(last + 3), CONSTANTS, CONSTANTS):
+            t = now if rule.shift is None else moment + rule.shift
+            values = {"X": argument, "Y": other, "a": "a", "b": "b"}
+            allowed = t >= 0 and not (rule.different and argument == "a")
+            if allowed and all(self.true(i, values, moment, now, held) for i in rule.items):
+                found.add((rule.predicate, argument, t))
+        return found
+
+    def true(
+        self,
+        item: Item,
+        values: dict[str, str],
+        moment: int,
+        now: int,
+        held: set[tuple[str, str, int]],
+    ) -> bool:
+        chosen = CONSTANTS if item.argument == "_" else (values[item.argument],)
+        points = self.points(item, moment, now)
+        each = [any((item.predicate, c, point) in held for c in chosen) for point in points]
+        return bool(each) and (all(each) if item.kind == "always" else any(each))
+
     # The definitions
 
     def status(self, token: Token, facts: frozenset[Token], t: int) -> str:

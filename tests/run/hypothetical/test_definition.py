@@ -1,10 +1,13 @@
 """The engine against the definitions: soundness and completeness, with windows and negation."""
 
 import os
+from itertools import combinations, product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.run.hypothetical.definition import (
+    CONSTANTS,
+    INPUTS,
     Definition,
     Token,
     definitions,
@@ -56,3 +59,27 @@ def test_negation_over_windows_gives_exactly_the_supported_answers(
     definition: Definition, facts: frozenset[Token], t: int
 ) -> None:
     compare(definition, facts, t)
+
+
+@given(definitions(), streams(0))
+@settings(max_examples=EXAMPLES // 8, deadline=None)
+def test_the_judge_itself_agrees_with_trying_all_sets_of_hypotheses(
+    definition: Definition, facts: frozenset[Token]
+) -> None:
+    """Definition 1 to the letter: which small sets of future facts make an answer true."""
+    coming = [Token(t, name, c) for t, name, c in product((1, 2), INPUTS, CONSTANTS)]
+    answers = list(product(CONSTANTS, range(3)))
+    sufficient: dict[tuple[str, int], list[frozenset[str]]] = {answer: [] for answer in answers}
+    for size in range(3):
+        for hypotheses in combinations(coming, size):
+            stream = facts.union(hypotheses)
+            models = [definition.model(stream, now, 4) for now in range(6)]
+            for argument, t in answers:
+                if any(("r", argument, t) in model for model in models):
+                    sufficient[argument, t].append(frozenset(one.text for one in hypotheses))
+    judged = definition.hypothetical("r", facts, 0)
+    universe = {token.text for token in coming}
+    for answer, sets in sufficient.items():
+        minimal = {one for one in sets if not any(other < one for other in sets)}
+        given = {h for h, _ in judged[answer] if len(h) <= 2 and h <= universe}
+        assert given == minimal, definition.text

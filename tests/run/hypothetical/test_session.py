@@ -17,7 +17,9 @@ from tests.run.hypothetical.definition import (
     streams,
 )
 
+from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
+from larspark.base.terms import Variable
 from larspark.language import parse_atom
 from larspark.run.hypothetical import (
     ChangeKind,
@@ -42,23 +44,28 @@ def feed(hypotheses: Hypotheses, t: int, *atoms: str) -> list[tuple[str, object]
     return [(str(c.kind), c.values["T"]) for c in hypotheses.advance(t).changes]
 
 
-def best(answers: Iterable[HypotheticalAnswer]) -> dict[str, int]:
-    """For each answer how many facts it lacks at least."""
-    found: dict[str, int] = {}
+def best(answers: Iterable[HypotheticalAnswer]) -> dict[str, tuple[bool, int]]:
+    """For each answer whether it is not certain, and how many facts it lacks at least."""
+    found: dict[str, tuple[bool, int]] = {}
     for answer in answers:
         name = json.dumps(answer.answer)
-        found[name] = min(found.get(name, 99), len(answer.hypotheses))
+        facts = sum(not item.negated for item in answer.hypotheses)
+        found[name] = min(found.get(name, (True, 99)), (not answer.certain, facts))
     return found
 
 
-def expected_changes(before: dict[str, int], now: dict[str, int]) -> set[tuple[str, str]]:
+def expected_changes(
+    before: dict[str, tuple[bool, int]], now: dict[str, tuple[bool, int]]
+) -> set[tuple[str, str]]:
     changes = set()
-    for name, lacking in now.items():
+    for name, (open_now, lacking) in now.items():
         if name not in before:
-            changes.add((name, "new" if lacking else "confirmed"))
-        elif lacking < before[name]:
-            changes.add((name, "strengthened" if lacking else "confirmed"))
-    return changes | {(name, "refuted") for name in before.keys() - now.keys() if before[name]}
+            changes.add((name, "new" if open_now else "confirmed"))
+        elif not open_now and before[name][0]:
+            changes.add((name, "confirmed"))
+        elif lacking < before[name][1]:
+            changes.add((name, "strengthened"))
+    return changes | {(name, "refuted") for name in before.keys() - now.keys() if before[name][0]}
 
 
 @pytest.mark.parametrize("negation", [False, True])
@@ -71,7 +78,7 @@ def test_changes_are_the_difference_between_the_answers_of_time_points(
     facts: frozenset[Token] = data.draw(streams())
     online = Hypotheses(definition.checked(), QUERY, start=0)
     whole = Hypotheses(definition.checked(), QUERY, start=0, follow=False, keep_certain=True)
-    before: dict[str, int] = {}
+    before: dict[str, tuple[bool, int]] = {}
     for t in range(8):
         atoms = [atom for moment, atom in elements(facts) if moment == t]
         online.append(t, atoms)
@@ -212,6 +219,11 @@ def test_a_fact_of_a_derived_predicate_is_an_error() -> None:
         session(BEARINGS, start=0).append(5, [parse_atom("alarm(b1)")])
 
 
+def test_a_fact_with_variables_is_an_error() -> None:
+    with pytest.raises(LarsparkError, match="L477"):
+        session(BEARINGS, start=0).append(5, [Atom("hot", (Variable("B"),))])
+
+
 def test_answers_of_the_past_are_gone() -> None:
     bearings = session(BEARINGS, start=0)
     then = bearings.advance(5)
@@ -244,3 +256,26 @@ def test_only_what_is_pending_is_kept() -> None:
     assert max(sizes[200:]) <= max(sizes[:200]) + 5
     plant.advance(500)
     assert plant.pending == 0
+
+
+def test_large_windows_are_answered_with_a_limit_and_refused_without() -> None:
+    bearings = session("alarm(B) :- [3600] always hot(B).", follow=False)
+    for t in range(5):
+        bearings.append(t, [parse_atom("hot(b1)")])
+    bearings.advance(4)
+    found = bearings.answers(limit=7)
+    assert [(a.answer["T"], len(a.hypotheses)) for a in found[:3]] == [(4, 0), (5, 1), (6, 2)]
+    with pytest.raises(LarsparkError, match="ask for the best ones with a limit"):
+        bearings.answers()
+
+
+@given(definitions(negation=True), streams(), st.integers(1, 4))
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_a_limit_gives_the_first_answers(
+    definition: Definition, facts: frozenset[Token], limit: int
+) -> None:
+    every = Hypotheses(definition.checked(), QUERY, start=0, follow=False, keep_certain=True)
+    for t, atom in elements(facts):
+        every.append(t, [atom])
+    every.advance(4)
+    assert every.answers(limit) == every.answers()[:limit]

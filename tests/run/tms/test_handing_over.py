@@ -27,7 +27,7 @@ def test_programs_beyond_truth_maintenance_are_left_to_the_solver(text: str, rea
     made = engine(text)
     assert made.notes == [f"the program is left to the solver: {reason}"]
     made.append(batch([Element(0, Atom("p"))], 1))
-    assert [bool(point.atoms) for point in made.advance(1).points()][0]
+    assert next(made.advance(1).points()).atoms
 
 
 def test_an_odd_loop_is_handed_over_when_it_bites_and_the_run_goes_on() -> None:

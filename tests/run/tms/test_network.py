@@ -5,7 +5,7 @@ from random import Random
 from clingo import Control
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.run.asp.random_programs import examples
+from tests.run.asp.random_programs import examples, seeded
 
 from larspark.run.tms.network import GiveUpError, Network
 
@@ -40,7 +40,7 @@ def labels(network: Network, atoms: int) -> frozenset[int]:
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(300), deadline=None)
 def test_the_labels_form_an_answer_set_after_every_change(seed: int) -> None:
-    random = Random(seed)
+    random = seeded(seed)
     atoms = random.randint(2, 8)
     network = Network(lambda number: True)
     present: dict[int, GroundRule] = {}

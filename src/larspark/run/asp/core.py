@@ -129,6 +129,8 @@ class Core:
     """A program over relations; `given` are those whose rows come from outside."""
 
     arities: list[int] = field(default_factory=list)
+    # The given relation that holds the evaluation time alone.
+    now: int = -1
     given: dict[int, Feed] = field(default_factory=dict)
     # The relations of derived predicates, each with whether its last column is a time.
     predicates: dict[Signature, tuple[int, bool]] = field(default_factory=dict)
@@ -158,12 +160,11 @@ class _Encoder:
     ) -> None:
         self.core = Core()
         self._remembered = checked.program.remembered & checked.derived
-        self._from_outside = (
-            checked.inputs
-            | checked.background_signatures
-            | self._remembered
-            | {atom.signature for atom in background}
-        ) - (checked.derived - self._remembered)
+        self._background = checked.background_signatures | {atom.signature for atom in background}
+        self._open_end = checked.future_heads
+        self._from_outside = (checked.inputs | self._background | self._remembered) - (
+            checked.derived - self._remembered
+        )
         self._feeds: dict[Feed, int] = {}
         self._aux: dict[AtomFeed, int] = {}
         placed = {
@@ -173,6 +174,7 @@ class _Encoder:
             pinned = signature in placed or signature in self._remembered
             number = self.core.relation(signature.arity + pinned)
             self.core.predicates[signature] = (number, pinned)
+        self.core.now = self._feed(NowFeed(()))
         for rule in rules:
             self._rule(rule)
         offered = {h.atom.signature for rule in rules if len(rule.heads) > 1 for h in rule.heads}
@@ -182,7 +184,7 @@ class _Encoder:
     def _satisfied(self, signature: Signature) -> None:
         """A disjunction is satisfied where the stream remembers one of its atoms."""
         number, _ = self.core.predicates[signature]
-        pattern = tuple(Slot(column) for column in range(signature.arity))
+        pattern = _all_columns(signature)
         terms = tuple(Variable(f"#{column}") for column in range(signature.arity + 1))
         known = self._feed(AtomFeed(signature, pattern, (), Mode.AT))
         rule = CoreRule((CoreAtom(number, terms),), (CoreAtom(known, terms),))
@@ -212,7 +214,7 @@ class _Encoder:
 
     def _now(self, now: dict[CoreAtom, None]) -> Term:
         variable = Variable("#now")
-        now[CoreAtom(self._feed(NowFeed(())), (variable,))] = None
+        now[CoreAtom(self.core.now, (variable,))] = None
         return variable
 
     def _literal(
@@ -258,8 +260,11 @@ class _Encoder:
         args = tuple(variables[p.column] if isinstance(p, Slot) else p for p in feed.pattern)
         base, pinned = self.core.predicates[feed.signature]
         if pinned and feed.mode is Mode.ALWAYS:
-            moments = AtomFeed(feed.signature, feed.pattern, feed.windows, Mode.AT)
-            self.core.rules.append(EveryRule(number, self._relation(moments), feed.windows))
+            moments = base
+            if feed.signature in self._from_outside or feed.pattern != _all_columns(feed.signature):
+                at = AtomFeed(feed.signature, feed.pattern, feed.windows, Mode.AT)
+                moments = self._relation(at)
+            self.core.rules.append(EveryRule(number, moments, feed.windows))
             self._feed(LastFeed(feed.windows))
             self._feed(PointsFeed(feed.windows))
             return number
@@ -280,7 +285,7 @@ class _Encoder:
         source = CoreAtom(atom.relation, (*atom.terms, time))
         head = CoreAtom(number, (*variables, time) if feed.mode is Mode.AT else variables)
         if feed.windows == NOW:
-            now = CoreAtom(self._feed(NowFeed(())), (time,))
+            now = CoreAtom(self.core.now, (time,))
             self.core.rules.append(CoreRule((head,), (now, source)))
         else:
             # Derived atoms lie in the timeline anyway.
@@ -298,6 +303,8 @@ class _Encoder:
 
     def _feed(self, feed: Feed) -> int:
         if feed not in self._feeds:
+            if isinstance(feed, AtomFeed) and self._is_endless(feed):
+                raise NotEncodableError
             columns = 1
             if isinstance(feed, AtomFeed):
                 columns = len({part for part in feed.pattern if isinstance(part, Slot)})
@@ -305,6 +312,20 @@ class _Encoder:
             self._feeds[feed] = self.core.relation(columns)
             self.core.given[self._feeds[feed]] = feed
         return self._feeds[feed]
+
+    def _is_endless(self, feed: AtomFeed) -> bool:
+        """Would the rows name every time point of an open timeline?
+
+        Background atoms hold at all of them, so it takes a formula that says which to look at.
+        """
+        unbounded = all(isinstance(window, FilterWindow) for window in feed.windows)
+        in_background = feed.signature in self._background
+        return self._open_end and unbounded and in_background and feed.mode is Mode.AT
+
+
+def _all_columns(signature: Signature) -> tuple[Slot, ...]:
+    """The pattern that every atom of a predicate matches."""
+    return tuple(Slot(column) for column in range(signature.arity))
 
 
 def _given(term: Term) -> Constant | Wildcard:

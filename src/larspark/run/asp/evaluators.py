@@ -34,6 +34,9 @@ class Evaluator(Protocol):
     def solvable(self, deadline: float | None) -> Solvable:
         """All answer streams."""
 
+    def size(self) -> int:
+        """How many ground rules are kept from tick to tick."""
+
 
 class Grounding(Protocol):
     """Gives the ground program at the current tick to the solver."""
@@ -42,7 +45,10 @@ class Grounding(Protocol):
 
     def add(self, arrival: Arrival) -> None: ...
 
-    def evaluate(self, deadline: float | None) -> Solvable: ...
+    def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
+        """The answer streams: all of them, or at least what holds at the time point."""
+
+    def size(self) -> int: ...
 
 
 class SolverEvaluator:
@@ -61,14 +67,17 @@ class SolverEvaluator:
         self._grounding.add(arrival)
 
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
-        solvable = self._grounding.evaluate(deadline)
+        solvable = self._grounding.evaluate(deadline, everything=False)
         if not self._task.has_choices:
             return solvable.first()
         self._task.tell(SEVERAL)
         return solvable.closest(self._t, self._task.checked.shown, previous)
 
     def solvable(self, deadline: float | None) -> Solvable:
-        return self._grounding.evaluate(deadline)
+        return self._grounding.evaluate(deadline, everything=True)
+
+    def size(self) -> int:
+        return self._grounding.size()
 
 
 def incremental(task: Task) -> SolverEvaluator:

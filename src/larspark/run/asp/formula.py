@@ -45,8 +45,12 @@ class FormulaGrounding:
     def add(self, arrival: Arrival) -> None:
         """The elements are looked at when the program is evaluated."""
 
-    def evaluate(self, deadline: float | None) -> Solvable:
+    def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
         """The answer streams at the current tick."""
         rules = self._checked.rules
         situation = Situation(self._elements, self._background, self._whole, self._t, rules)
         return solvable(instances(self._checked, situation), deadline)
+
+    def size(self) -> int:
+        """Nothing is kept but the elements."""
+        return 0

@@ -140,7 +140,8 @@ class Grounder:
         # Instances whose time point has come.
         self._due: list[tuple[int, Row]] = []
         self._next_atom = 1
-        self._active = 0
+        # How many ground rules there were after the first tick, when nothing was garbage.
+        self._at_start: int | None = None
         self._bounds: dict[Windows, tuple[float, float]] = {}
         # Rules without a positive literal: their instances are there from the first tick on.
         self._unconditional = [n for rule in core.rules if (n := self._register(rule)) is not None]
@@ -148,8 +149,12 @@ class Grounder:
 
     @property
     def wasteful(self) -> bool:
-        """Does a new start pay?"""
-        return len(self._instances) > 3 * self._active + _PATIENCE
+        """Does a new start pay? Then most ground rules are new since the last one, or garbage."""
+        return self._at_start is not None and len(self) > 2 * self._at_start + _PATIENCE
+
+    def __len__(self) -> int:
+        """How many ground rules are kept, suspended ones included."""
+        return len(self._instances)
 
     def atoms(self) -> Iterator[tuple[int, int, Row]]:
         """The derived atoms that can hold: number, relation and row."""
@@ -195,6 +200,8 @@ class Grounder:
             for row in new:
                 self._row_enters(relation, row)
         self._settle()
+        if self._at_start is None:
+            self._at_start = len(self)
 
     def _register(self, rule: CoreRule | EveryRule) -> int | None:
         """Prepare for a rule; gives its number if it has no positive literal to start from."""
@@ -304,7 +311,6 @@ class Grounder:
             self._activate(instance)
 
     def _activate(self, instance: Instance) -> None:
-        self._active += 1
         if instance.rule is None:
             lasting = not instance.given and not instance.denied and instance.key[0] >= 0
             instance.rule = self._rules.add(
@@ -316,8 +322,6 @@ class Grounder:
     def _drop(self, instance: Instance) -> None:
         if self._instances.pop(instance.key, None) is None:
             return
-        if not instance.obstacles:
-            self._active -= 1
         if instance.rule is not None:
             self._rules.drop(instance.rule)
         for row in instance.given:
@@ -404,10 +408,8 @@ class Grounder:
 
     def _obstruct(self, instance: Instance) -> None:
         instance.obstacles += 1
-        if instance.obstacles == 1:
-            self._active -= 1
-            if instance.rule is not None:
-                self._rules.suspend(instance.rule)
+        if instance.obstacles == 1 and instance.rule is not None:
+            self._rules.suspend(instance.rule)
 
     def _clear(self, instance: Instance) -> None:
         instance.obstacles -= 1

@@ -51,7 +51,7 @@ class IncrementalGrounding:
         """The stream has one more element."""
         self._feeds.add(arrival)
 
-    def evaluate(self, deadline: float | None) -> Solvable:
+    def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
         """The answer streams at the current tick."""
         self._feeds.refresh()
         if self._grounder.wasteful:
@@ -59,7 +59,11 @@ class IncrementalGrounding:
         self._grounder.tick()
         changed = self._rules.flush()
         self._labelled.update(changed, self._network.holds, self._grounder.atom)
-        settled = [e for e in self._labelled.elements(self._t) if self._is_new(e)]
+        settled = [
+            element
+            for element in self._labelled.elements(self._t)
+            if (everything or element.t == self._t) and self._is_new(element)
+        ]
         if self._several and self._comparable:
             control, known = self._live.snapshot()
             literals = self._literals(known)
@@ -71,6 +75,9 @@ class IncrementalGrounding:
             deadline=deadline,
             keep=self._keep if self._several else None,
         )
+
+    def size(self) -> int:
+        return len(self._grounder)
 
     def _start(self) -> None:
         self._network = Network(self._is_recursive)

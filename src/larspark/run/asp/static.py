@@ -70,18 +70,18 @@ class StaticGrounding:
         """The stream has one more element."""
         self._feeds.add(arrival)
 
-    def evaluate(self, deadline: float | None) -> Solvable:
-        """The answer streams at the current tick."""
+    def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
+        """The answer streams at the current tick; all of them, or what holds at its time point."""
         self._feeds.refresh()
         self._deadline = deadline
         for cache in (self._rows, self._known):
             if len(cache) > _CACHED_ROWS:
                 cache.clear()
-        control = self._ground()
+        control = self._ground(everything)
         if self._text.ordered and not self._symbols.ordered:
             # A constant came up that the solver does not order as we do.
             self._text = self._new_text()
-            control = self._ground()
+            control = self._ground(everything)
         literals: dict[Element, int] = {}
         for name, arity in self._open:
             for atom in control.symbolic_atoms.by_signature(name, arity):
@@ -89,9 +89,13 @@ class StaticGrounding:
                 literal = atom.literal
                 if literal:
                     element = self._element(atom.symbol)
-                    if self._is_new(element):
+                    if self._is_new(element) and (everything or element.t == self._t):
                         literals[element] = literal
         return Solvable(control, literals, self._settled, self._comparable, deadline=deadline)
+
+    def size(self) -> int:
+        """Nothing is kept but the windows."""
+        return 0
 
     def _settled(self, solution: Solution) -> Iterable[Element]:
         elements = map(self._element, solution.symbols(shown=True))
@@ -113,9 +117,10 @@ class StaticGrounding:
     def _new_text(self) -> Text:
         return Text(self._core, self._symbols, self._shown, ordered=self._symbols.ordered)
 
-    def _ground(self) -> Control:
+    def _ground(self, everything: bool) -> Control:
         control = new_control()
         control.add("base", [], self._text.program)
+        control.add("base", [], self._text.show_all if everything else self._text.show_now)
         self._calculated = 0
         self._stopped = None
         try:
@@ -140,7 +145,11 @@ class StaticGrounding:
 
     def _given(self, number: int) -> Callable[[], list[Symbol]]:
         def rows() -> list[Symbol]:
-            return [self._row(row) for row in self._feeds.rows(number)]
+            try:
+                return [self._row(row) for row in self._feeds.rows(number)]
+            except LarsparkError as error:
+                self._stopped = error
+                raise _StopError from None
 
         return rows
 

@@ -109,6 +109,10 @@ class SteppingEngine(ABC):
         with self._in_time(at):
             return self._output(self._solvable(at).imaginable(), at)
 
+    def stats(self) -> dict[str, int]:
+        """What is kept: elements of the stream, and ground rules from tick to tick."""
+        return {"elements": len(self._elements), "ground rules": self._evaluator.size()}
+
     def save(self) -> bytes:
         """What the engine needs to go on, as JSON behind a version and a checksum."""
         return write_state(self._state())

@@ -30,8 +30,8 @@ Calculation: TypeAlias = Callable[[Sequence[Constant]], Constant | None]
 class Text:
     """A core program as text.
 
-    The rows of the relations in `shown` are part of the solver's models. With `ordered` the solver
-    compares constants itself; otherwise every comparison but equality is a function too.
+    With `ordered` the solver compares constants itself; otherwise every comparison but equality is
+    a function too.
     """
 
     def __init__(
@@ -45,8 +45,20 @@ class Text:
         self.windows: dict[str, Windows] = {}
         lines = [self._given(number) for number in core.given]
         lines += [self._rule(rule) for rule in core.rules]
-        lines += ["#show.", *(f"#show r{number}/{core.arities[number]}." for number in shown)]
         self.program = "\n".join(lines)
+        # The rows of shown relations that the solver's models hold: all, or those of the moment.
+        self.show_all = "\n".join(["#show.", *(self._show(number) for number in shown)])
+        timed = {number for number, pinned in core.predicates.values() if pinned}
+        self.show_now = "\n".join(
+            ["#show.", *(self._show(number, number in timed) for number in shown)]
+        )
+
+    def _show(self, number: int, only_now: bool = False) -> str:
+        arity = self._core.arities[number]
+        if not only_now:
+            return f"#show r{number}/{arity}."
+        row = f"r{number}({','.join(f'V{column}' for column in range(arity))})"
+        return f"#show {row} : {row}, r{self._core.now}(V{arity - 1})."
 
     def _given(self, number: int) -> str:
         names = [f"V{column}" for column in range(self._core.arities[number])]

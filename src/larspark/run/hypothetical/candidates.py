@@ -108,10 +108,6 @@ class Candidate:
         """Does the answer still have variables that are not times?"""
         return any(v is not None and self.values[v] is None for v in self.clause.key)
 
-    def is_steady(self, t: int) -> bool:
-        """Do its answers change after t only by hypotheses that do not come true?"""
-        return not self.clause.denials and not any(run.last >= t for _, run in self.runs())
-
     def last_chance(self) -> float:
         """The time point after which the candidate cannot become an answer, or is forgotten."""
         high = self.high

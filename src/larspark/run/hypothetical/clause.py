@@ -5,7 +5,7 @@ yet. The time variables have lower and upper ends; a table of distances carries 
 about one of them over to the others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TypeAlias
@@ -28,6 +28,8 @@ from larspark.run.hypothetical.solving import Undecided
 Values: TypeAlias = tuple[Constant | None, ...]
 # One end for each time variable; an upper end may be infinite.
 Ends: TypeAlias = tuple[float, ...]
+# One value for each time variable; None for those that have no upper end.
+Moments: TypeAlias = tuple[int | None, ...]
 
 
 @dataclass(slots=True)
@@ -156,7 +158,7 @@ class Clause:
                 return None
         return tuple(lower), tuple(upper)
 
-    def moments(self, low: Ends, high: Ends) -> Iterator[tuple[int | None, ...]]:
+    def moments(self, low: Ends, high: Ends) -> Iterator[Moments]:
         """All values of the time variables; None for those that have no upper end."""
         for number, (least, most) in enumerate(zip(low, high, strict=True)):
             if least < most < inf:
@@ -167,26 +169,35 @@ class Clause:
                 return
         yield tuple(None if most == inf else int(most) for most in high)
 
-    def timed(
-        self, bindings: Mapping[str, Slot], moments: tuple[int | None, ...]
-    ) -> dict[str, Slot]:
+    def timed(self, bindings: Mapping[str, Slot], moments: Moments) -> dict[str, Slot]:
         """The bindings with the time variables; those without a value stay variables."""
         return dict(bindings) | {
             name: Time(name) if moment is None else Time(ORIGIN, moment)
             for name, moment in zip(self.times, moments, strict=True)
         }
 
+    def denied_points(self, denial: Denial, moments: Moments) -> Sequence[int | Time]:
+        """The time points at which a denial wants nothing to hold."""
+        where = denial.occurrence
+        moment = moments[self.times.index(where.variable)]
+        if moment is None:
+            return [Time(where.variable, o) for o in range(where.first, where.last + 1)]
+        first = moment + where.first
+        if where.floor is not None and where.floor > first:
+            first = where.floor
+        return range(first, moment + where.last + 1)
+
     def denied(self, bindings: Mapping[str, Slot]) -> Iterator[Denied]:
         """The atoms that must not hold."""
         for denial in self.denials:
             where = denial.occurrence.put(bindings)
-            seen_from = put_time(denial.now, bindings)
-            now = seen_from.offset if denial.now.variable != ORIGIN else None
+            now = None if denial.now is None else put_time(denial.now, bindings)
+            seen_from = now.offset if now is not None and now.variable == ORIGIN else None
             for offset in range(where.first, where.last + 1):
                 if where.variable != ORIGIN:
-                    yield Denied(where.pattern, Time(where.variable, offset), now)
+                    yield Denied(where.pattern, Time(where.variable, offset), seen_from)
                 elif where.floor is None or offset >= where.floor:
-                    yield Denied(where.pattern, offset, now)
+                    yield Denied(where.pattern, offset, seen_from)
 
 
 def compiled(goal: Goal) -> Clause:

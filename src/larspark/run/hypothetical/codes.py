@@ -8,4 +8,5 @@ CODES: dict[str, str] = {
     "L474": "a time pin is not a time point, a variable, or a variable shifted by a number",
     "L475": "negation is not stratified over time",
     "L476": "an answer may wait without bound, because a rule is not connected",
+    "L477": "a fact is not ground",
 }

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
 from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 
 Row: TypeAlias = tuple[Constant, ...]
@@ -91,5 +92,6 @@ class History:
 def row_of(atom: Atom) -> Row:
     """The arguments of a ground atom."""
     if not _CONSTANTS.issuperset(map(type, atom.args)):
-        raise ValueError(f"`{atom}` is not ground")
+        hint = "constants are integers, floats and text"
+        raise LarsparkError(Problem("L477", f"`{atom}` is no fact: it is not ground", hint=hint))
     return cast(Row, atom.args)

@@ -48,20 +48,17 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") ->
     for instance in pool:
         by_hypotheses.setdefault(instance.hypotheses, []).append(instance)
     sets = sorted(by_hypotheses, key=len)
-    beaten = {
-        larger
-        for larger in sets
-        if any(
-            smaller < larger and any(not rest.where for rest in by_hypotheses[smaller])
-            for smaller in sets
-            if len(smaller) < len(larger)
-        )
-    }
     patterns = []
     if len(pool) > 1:
         patterns = [other for other in pool if any(map(_is_open, other.hypotheses))]
     for instance in own:
-        if instance.hypotheses in beaten:
+        smaller = (
+            other
+            for hypotheses in sets
+            if len(hypotheses) < len(instance.hypotheses) and hypotheses < instance.hypotheses
+            for other in by_hypotheses[hypotheses]
+        )
+        if any(_beats(other, instance, rival.t) for other in smaller):
             continue
         equals = by_hypotheses[instance.hypotheses]
         if any(
@@ -69,12 +66,33 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") ->
         ):
             continue
         if any(
-            other is not instance and _covers(other, instance, rival.background)
+            other is not instance and _covers(other, instance, rival.background, rival.t)
             for other in patterns
         ):
             continue
         if not rival.beats(instance):
             yield instance
+
+
+def _beats(other: Instance, instance: Instance, t: int) -> bool:
+    """Does an answer with fewer hypotheses beat another one, whatever values variables get?
+
+    Absence in the past is a hypothesis only as long as it is not known of which atom. With a value
+    it is evidence or false, so that the other answer may not need more after all.
+    """
+    if not other.where <= instance.where:
+        return False
+    unknown = frozenset(
+        one
+        for one in instance.hypotheses
+        if one.negated and isinstance(one.t, int) and one.t <= t and _is_open(one)
+    )
+    if not unknown:
+        return True
+    few, many = other.hypotheses - unknown, instance.hypotheses - unknown
+    if few < many:
+        return True
+    return other.evidence | (other.hypotheses & unknown) < instance.evidence | unknown
 
 
 def _condensed(instance: Instance, background: Background) -> Instance:
@@ -86,7 +104,8 @@ def _condensed(instance: Instance, background: Background) -> Instance:
         if image < instance.hypotheses:
             where = _restricted(instance, bindings, background)
             if where is not None and where <= instance.where:
-                smaller = instance._replace(hypotheses=image, where=where)
+                evidence = frozenset(_put_literal(one, bindings) for one in instance.evidence)
+                smaller = Instance(instance.answer, evidence, image, where)
                 return _condensed(smaller, background)
     return instance
 
@@ -117,16 +136,21 @@ def _is_open(literal: Literal) -> bool:
     return any(isinstance(arg, Variable | Wildcard) for arg in literal.pattern.args)
 
 
-def _covers(general: Instance, instance: Instance, background: Background) -> bool:
+def _covers(general: Instance, instance: Instance, background: Background, t: int) -> bool:
     """Does a choice of values make the one need less than the other?"""
     if len(general.hypotheses) > len(instance.hypotheses):
         return False
     for image, bindings in _images([*general.hypotheses], instance.hypotheses, _kept(general)):
-        less = image < instance.hypotheses
-        if less or (image == instance.hypotheses and general.evidence < instance.evidence):
-            where = _restricted(general, bindings, background)
-            if where is not None and where <= instance.where:
+        where = _restricted(general, bindings, background)
+        if where is None or not where <= instance.where:
+            continue
+        evidence = frozenset(_put_literal(one, bindings) for one in general.evidence)
+        special = Instance(instance.answer, evidence, image, where)
+        if image == instance.hypotheses:
+            if evidence < instance.evidence:
                 return True
+        elif _beats(special, instance, t):
+            return True
     return False
 
 
@@ -196,15 +220,20 @@ class Rivals:
     def __init__(
         self, clauses: Sequence[Clause], background: Background, absences: Absences
     ) -> None:
-        self._clauses = [(clause, {p.signature for p in clause.premises}) for clause in clauses]
+        rivals = [one for one in clauses if any(_may_beat(one, other) for other in clauses)]
+        self._clauses = [(clause, {p.signature for p in clause.premises}) for clause in rivals]
         self._possible: dict[frozenset[tuple[str, int]], list[Clause]] = {}
         self.background = background
         self._absences = absences
         self.t = 0
 
+    @property
+    def exist(self) -> bool:
+        return bool(self._clauses)
+
     def beats(self, instance: Instance) -> bool:
         """Do some of its hypotheses suffice, with no evidence that it does not have?"""
-        if not instance.hypotheses:
+        if not instance.hypotheses or not self._clauses:
             return False
         have = frozenset(
             (literal.pattern.predicate, len(literal.pattern.args))
@@ -354,6 +383,35 @@ class Rivals:
             else:
                 return False
         return asked < instance.hypotheses or known < instance.evidence
+
+
+def _may_beat(clause: Clause, other: Clause) -> bool:
+    """Can all premises of a clause be among some, but not all, premises of another one?
+
+    With those of itself only if two of them can be the same fact.
+    """
+    if not clause.premises or not all(map(_may_equal, clause.goal.answer, other.goal.answer)):
+        return False
+    if clause is other:
+        return any(
+            one is not two
+            and _may_match(one, two)
+            and min(clause.ahead(one, two), clause.ahead(two, one)) >= 0
+            for one in clause.premises
+            for two in clause.premises
+        )
+    return all(any(_may_match(one, two) for two in other.premises) for one in clause.premises)
+
+
+def _may_match(one: Premise, other: Premise) -> bool:
+    return one.signature == other.signature and all(
+        map(_may_equal, one.occurrence.pattern.args, other.occurrence.pattern.args)
+    )
+
+
+def _may_equal(one: Slot, other: Slot) -> bool:
+    known = isinstance(one, int | float | str) and isinstance(other, int | float | str)
+    return not known or one == other
 
 
 def _matched(

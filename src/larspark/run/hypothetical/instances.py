@@ -6,14 +6,15 @@ A time variable without an upper end stays a variable: that answer waits without
 from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from math import inf
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 from larspark.base.terms import Variable
 from larspark.run.hypothetical.candidates import Candidate, Run
-from larspark.run.hypothetical.clause import Ends, Premise
+from larspark.run.hypothetical.clause import Ends, Moments, Premise
 from larspark.run.hypothetical.dataset import Background, Row
 from larspark.run.hypothetical.literals import Denied, Instance, Literal, Prospect, Restriction
 from larspark.run.hypothetical.patterns import (
+    ORIGIN,
     Condition,
     Pattern,
     Slot,
@@ -21,11 +22,10 @@ from larspark.run.hypothetical.patterns import (
     put,
     put_condition,
     put_pattern,
+    put_time,
+    time_names,
 )
 from larspark.run.hypothetical.solving import Undecided, solutions
-
-# One value for each time variable; None for those that have no upper end.
-Moments: TypeAlias = tuple[int | None, ...]
 
 
 class Absences(Protocol):
@@ -36,19 +36,6 @@ class Absences(Protocol):
 
     def consistent(self, denied: Sequence[Denied], expected: frozenset[Literal], t: int) -> bool:
         """Can the atoms stay absent if the expected facts come?"""
-
-
-def instances(
-    candidate: Candidate, t: int, background: Background, absences: Absences
-) -> Iterator[Instance]:
-    """All answers that a candidate stands for, given the facts up to t."""
-    clause = candidate.clause
-    found = dict.fromkeys(
-        moments for ends in _current(candidate, t) for moments in clause.moments(*ends)
-    )
-    grounding = _Grounding(candidate, t, background, absences)
-    for moments in found:
-        yield from grounding.at(moments)
 
 
 def _current(candidate: Candidate, t: int) -> Iterator[tuple[Ends, Ends]]:
@@ -85,8 +72,11 @@ class _Expected(NamedTuple):
     where: tuple[Restriction, ...]
 
 
-class _Grounding:
-    """A candidate at a time point; what its choices of times have in common is found once."""
+class Grounding:
+    """A candidate at a time point: all answers that it stands for, given the facts up to t.
+
+    What its choices of times have in common is found once.
+    """
 
     def __init__(
         self, candidate: Candidate, t: int, background: Background, absences: Absences
@@ -102,7 +92,31 @@ class _Grounding:
             if value is not None
         }
         self._expected_at: dict[tuple[int, int | Time], _Expected | None] = {}
-        self._prospects: dict[Denied, Prospect] = {}
+        self._prospects: dict[tuple[int, int | Time, int | None], tuple[Prospect, Denied]] = {}
+
+    def choices(self) -> Iterator[tuple[int, Moments]]:
+        """All values that the times can have, each with the number of facts that are missing."""
+        found = dict.fromkeys(
+            moments
+            for ends in _current(self._candidate, self._t)
+            for moments in self._clause.moments(*ends)
+        )
+        for moments in found:
+            yield self._missing(moments), moments
+
+    def _missing(self, moments: Moments) -> int:
+        missing = 0
+        for premise, part in zip(self._clause.premises, self._candidate.parts, strict=True):
+            moment = moments[premise.time]
+            if isinstance(part, tuple):
+                continue
+            if moment is None:
+                missing += premise.last - premise.first + 1
+            elif part is None:
+                missing += moment + premise.last - premise.first_point(moment) + 1
+            else:
+                missing += max(0, moment + premise.last - self._t)
+        return missing
 
     def at(self, moments: Moments) -> Iterator[Instance]:
         """The instances for one choice of times: several if several facts met a premise."""
@@ -127,7 +141,7 @@ class _Grounding:
                 where.update(needed.where)
         absent: list[Literal] = []
         if self._clause.denials:
-            split = self._split(bindings, frozenset(expected))
+            split = self._split(moments, bindings, frozenset(expected))
             if split is None:
                 return
             absent, hoped = split
@@ -152,15 +166,12 @@ class _Grounding:
         return None
 
     def _split(
-        self, bindings: dict[str, Slot], expected: frozenset[Literal]
+        self, moments: Moments, bindings: dict[str, Slot], expected: frozenset[Literal]
     ) -> tuple[list[Literal], list[Literal]] | None:
         """The absences that are known and those that are not; None when one is not given."""
         absent: list[Literal] = []
         undecided: list[Denied] = []
-        for denied in self._clause.denied(bindings):
-            prospect = self._prospects.get(denied)
-            if prospect is None:
-                prospect = self._prospects[denied] = self._absences.prospect(denied, self._t)
+        for prospect, denied in self._denied(moments, bindings):
             if prospect is Prospect.CERTAIN:
                 return None
             if prospect is Prospect.IMPOSSIBLE:
@@ -172,6 +183,26 @@ class _Grounding:
         if undecided and not self._absences.consistent(undecided, expected, self._t):
             return None
         return absent, [denied.literal for denied in undecided]
+
+    def _denied(
+        self, moments: Moments, bindings: dict[str, Slot]
+    ) -> Iterator[tuple[Prospect, Denied]]:
+        """All atoms that must not hold; windows that overlap ask for the same ones."""
+        for number, denial in enumerate(self._clause.denials):
+            pattern = denial.occurrence.pattern
+            varies = any(time_names(pattern.args))
+            now = None
+            if denial.now is not None:
+                seen_from = put_time(denial.now, bindings)
+                now = seen_from.offset if seen_from.variable == ORIGIN else None
+            for point in self._clause.denied_points(denial, moments):
+                key = (number, point, now)
+                found = None if varies else self._prospects.get(key)
+                if found is None:
+                    denied = Denied(put_pattern(pattern, bindings), point, now)
+                    found = (self._absences.prospect(denied, self._t), denied)
+                    self._prospects[key] = found
+                yield found
 
     def _points(self, premise: Premise, moments: Moments) -> Iterator[int | Time]:
         moment = moments[premise.time]

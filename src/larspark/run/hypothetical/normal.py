@@ -36,11 +36,28 @@ def minimal(goals: Iterable[Goal]) -> list[Goal]:
 def _condensed(goal: Goal) -> Goal:
     """Without premises that others of the same goal imply."""
     for occurrence in goal.body.occurrences:
-        rest = tuple(other for other in goal.body.occurrences if other is not occurrence)
-        smaller = replace(goal, body=replace(goal.body, occurrences=rest))
+        smaller = _without(goal, occurrence)
         if subsumes(goal, smaller):
             return _condensed(smaller)
     return goal
+
+
+def _without(goal: Goal, occurrence: Occurrence) -> Goal:
+    """The goal without a premise, and without what says something about its variables only."""
+    body = goal.body
+    rest = tuple(other for other in body.occurrences if other is not occurrence)
+    bound = {*object_names(goal.answer)}
+    bound.update(name for other in rest for name in other.object_names())
+    bound.update(name for pattern in body.rigid for name in object_names(pattern.args))
+    gone = set(occurrence.object_names()) - bound
+    smaller = replace(
+        body,
+        occurrences=rest,
+        denials=tuple(d for d in body.denials if not gone & set(d.occurrence.object_names())),
+        missing=tuple(p for p in body.missing if not gone & set(object_names(p.args))),
+        conditions=tuple(c for c in body.conditions if not gone & set(object_names(c[1:]))),
+    )
+    return replace(goal, body=smaller)
 
 
 def _size(goal: Goal) -> int:
@@ -212,7 +229,7 @@ def without_now(goal: Goal, depends: frozenset[Signature]) -> Goal:
     denials = tuple(
         denial
         if denial.occurrence.pattern.signature in depends
-        else Denial(denial.occurrence, Time(ORIGIN))
+        else Denial(denial.occurrence, None)
         for denial in goal.body.denials
     )
     return replace(goal, body=replace(goal.body, denials=denials))

@@ -151,7 +151,10 @@ class _Preparation:
         anchors = {ORIGIN, *time_names(goal.answer)}
         anchors.update(name for item in goal.body.occurrences for name in item.time_names())
         for denial in clause.denials:
-            loose = {denial.now.variable, denial.occurrence.variable} - anchors
+            times = {denial.occurrence.variable}
+            if denial.now is not None:
+                times.add(denial.now.variable)
+            loose = times - anchors
             if any(
                 all(goal.body.bounds.upper(name, anchor) is None for anchor in anchors)
                 for name in loose

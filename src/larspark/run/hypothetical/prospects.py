@@ -67,12 +67,20 @@ class Prospects:
 
     def consistent(self, denied: Sequence[Denied], expected: frozenset[Literal], t: int) -> bool:
         """Do the expected facts, with nothing else denied, leave all these atoms underived?"""
-        assumed = expected.union(one.literal for one in denied)
-        return not any(
-            self.settled(one, assumed, t) is Prospect.CERTAIN
+        asked = {(literal.t, literal.pattern.predicate) for literal in expected}
+        doubtful = [
+            one
             for one in denied
             if isinstance(one.t, int)
-        )
+            and (one.pattern.signature in self.queries or (one.t, one.pattern.predicate) in asked)
+        ]
+        if not doubtful:
+            return True
+        assumed = expected.union(one.literal for one in denied)
+        return not any(self.settled(one, assumed, t) is Prospect.CERTAIN for one in doubtful)
+
+    def is_input(self, signature: Signature) -> bool:
+        return signature not in self.queries
 
     def settled(self, denied: Denied, assumed: frozenset[Literal], t: int) -> Prospect:
         while True:

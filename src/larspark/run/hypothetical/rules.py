@@ -84,13 +84,17 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """No instance of the pattern at any time point of the occurrence, seen from `now`."""
+    """No instance of the pattern at any time point of the occurrence, seen from `now`.
+
+    Without `now` it does not matter from when one looks.
+    """
 
     occurrence: Occurrence
-    now: Time
+    now: Time | None
 
     def put(self, bindings: Bindings) -> "Denial":
-        return Denial(self.occurrence.put(bindings), put_time(self.now, bindings))
+        now = None if self.now is None else put_time(self.now, bindings)
+        return Denial(self.occurrence.put(bindings), now)
 
     def __str__(self) -> str:
         return f"not {self.occurrence}"
@@ -147,7 +151,7 @@ class Conjunction:
 
     def time_names(self) -> Iterator[str]:
         yield from self.asked_times()
-        yield from (denial.now.variable for denial in self.denials)
+        yield from (denial.now.variable for denial in self.denials if denial.now is not None)
 
     def asked_times(self) -> Iterator[str]:
         """The time variables of all that is asked, not those from which denials are seen."""

@@ -1,14 +1,13 @@
 """Hypothetical answers over a stream: online, and for a recorded one."""
 
 from collections.abc import Iterable, Iterator
-from heapq import nsmallest
 from math import inf
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language.tree import Formula
 from larspark.meaning.checked import Checked
-from larspark.run.hypothetical.answers import Change, HypotheticalAnswer, rank
+from larspark.run.hypothetical.answers import Change, HypotheticalAnswer
 from larspark.run.hypothetical.dataset import Row, row_of
 from larspark.run.hypothetical.following import Following
 from larspark.run.hypothetical.outlook import Outlook
@@ -81,8 +80,7 @@ class Hypotheses:
 
     def answers(self, limit: int | None = None) -> list[HypotheticalAnswer]:
         """The supported answers now: first what lacks least, then what is decided soonest."""
-        found = self._outlook.answers(self._done)
-        return sorted(found, key=rank) if limit is None else nsmallest(limit, found, key=rank)
+        return self._outlook.answers(self._done, limit)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -124,7 +122,7 @@ class Hypotheses:
             self._outlook.step(moment, facts)
             self._done = moment
             if self._following is not None:
-                self._changes += self._following.changes(moment)
+                self._changes += self._following.changes(moment, facts)
         self._done = max(self._done, limit - 1)
 
     def _next_time(self) -> float:

@@ -86,7 +86,7 @@ class _Matching:
                     yield from _match_occurrence(item, other, bindings)
             case Denial():
                 for denial in special.body.denials:
-                    with_now = _match_time(item.now, denial.now, bindings)
+                    with_now = _match_now(item, denial, bindings)
                     if with_now is not None:
                         # Less denied is less asked, so the spans match as for atoms.
                         yield from _match_occurrence(item.occurrence, denial.occurrence, with_now)
@@ -108,6 +108,14 @@ class _Matching:
             bounds.implies(put_time(Time(left), bindings), put_time(Time(right, slack), bindings))
             for left, right, slack in self._general.body.bounds.projected(used).entries()
         )
+
+
+def _match_now(
+    general: Denial, special: Denial, bindings: dict[str, Slot]
+) -> dict[str, Slot] | None:
+    if general.now is None or special.now is None:
+        return bindings if general.now == special.now else None
+    return _match_time(general.now, special.now, bindings)
 
 
 def _some(bindings: dict[str, Slot] | None) -> Iterator[dict[str, Slot]]:

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from larspark.base.atoms import Signature
-from larspark.base.facts import AnyBatch, RowBatch
+from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
+from larspark.base.problems import LarsparkError, Problem
 from larspark.run.interval.constants import Constants
 from larspark.run.interval.kernels.distinct import first_arrivals
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
@@ -20,60 +22,94 @@ SLICE_TIMES = 512
 
 
 class Chunk(NamedTuple):
-    """Elements of one predicate in the order of arrival: times, turns of arrival, codes."""
+    """Elements of one predicate in the order of arrival: as rows of pinned atoms, and their turns.
 
-    times: Ints
+    An element is known from its time point on, forever.
+    """
+
+    rows: Ints
     order: Ints
-    args: Ints
+
+    @property
+    def times(self) -> Ints:
+        """The time points, which ascend."""
+        return self.rows[:, TIME]
 
     def part(self, start: int | None, end: int | None) -> "Chunk":
-        return Chunk(self.times[start:end], self.order[start:end], self.args[start:end])
+        return Chunk(self.rows[start:end], self.order[start:end])
+
+    def known_from(self, t: int) -> "Chunk":
+        """The same elements, known from a time point on that may lie before them."""
+        rows = self.rows.copy()
+        rows[:, FROM] = t
+        return Chunk(rows, self.order)
 
 
 class Arrivals:
     """What was appended and lies ahead."""
 
-    def __init__(self, constants: Constants) -> None:
+    def __init__(self, constants: Constants, start: int | None) -> None:
         self._constants = constants
+        self._start = start
         self._chunks: dict[Signature, list[Chunk]] = {}
         self.latest: int | None = None
 
-    def append(self, batch: AnyBatch) -> int | None:
-        """Take a batch in; the earliest time point it speaks of comes back."""
-        heard = [] if batch.last_t is None else [batch.last_t]
-        if isinstance(batch, RowBatch):
-            chunks = self._chunks_of_rows(batch)
-        else:
-            chunks = self._chunks_of_columns(batch)
+    def append(self, batch: AnyBatch, answered: int | None) -> int | None:
+        """Take a batch in, unless it comes too late; gives the earliest time point it speaks of."""
+        chunks = [
+            (signature, self._from_start(chunk))
+            for signature, chunk in (
+                self._chunks_of_rows(batch)
+                if isinstance(batch, RowBatch)
+                else self._chunks_of_columns(batch)
+            )
+        ]
+        chunks = [(signature, chunk) for signature, chunk in chunks if len(chunk.order)]
+        heard = [int(chunk.times[0]) for _, chunk in chunks]
+        if answered is not None and heard and min(heard) <= answered:
+            message = f"an element at {min(heard)} comes too late: answered up to {answered}"
+            raise LarsparkError(Problem("L402", message))
         for signature, chunk in chunks:
             self._chunks.setdefault(signature, []).append(chunk)
-            heard += [int(chunk.times[0]), int(chunk.times[-1])]
-        if heard:
-            latest = max(heard)
-            self.latest = latest if self.latest is None else max(self.latest, latest)
-        return min(heard, default=None)
+            heard.append(int(chunk.times[-1]))
+        if batch.last_t is not None:
+            heard.append(batch.last_t)
+        if not heard:
+            return None
+        self.latest = max(heard) if self.latest is None else max(self.latest, *heard)
+        return min(heard)
+
+    def _from_start(self, chunk: Chunk) -> Chunk:
+        """What lies before the timeline is not seen."""
+        if self._start is None or chunk.times[0] >= self._start:
+            return chunk
+        return chunk.part(int(np.searchsorted(chunk.times, self._start)), None)
 
     def _chunks_of_rows(self, batch: RowBatch) -> Iterator[tuple[Signature, Chunk]]:
         code = self._constants.code_term
-        grouped: dict[tuple[str, int], list[tuple[int, ...]]] = {}
+        grouped: dict[tuple[str, int], tuple[list[list[int]], list[int]]] = {}
         for t, (predicate, args), turn in batch.rows():
-            codes = (t, turn, *[code(arg) for arg in args])
-            grouped.setdefault((predicate, len(args)), []).append(codes)
-        for (predicate, arity), lines in grouped.items():
-            table = np.array(lines, np.int64)
-            values = np.ascontiguousarray(table[:, 2:])
-            yield Signature(predicate, arity), Chunk(table[:, 0], table[:, 1], values)
+            key = (predicate, len(args))
+            if key not in grouped:
+                grouped[key] = ([], [])
+            rows, order = grouped[key]
+            rows.append([t, FOREVER, t, *[code(arg) for arg in args]])
+            order.append(turn)
+        for (predicate, arity), (rows, order) in grouped.items():
+            chunk = Chunk(np.array(rows, np.int64), np.array(order, np.int64))
+            yield Signature(predicate, arity), chunk
 
-    def _chunks_of_columns(self, batch: AnyBatch) -> Iterator[tuple[Signature, Chunk]]:
+    def _chunks_of_columns(self, batch: ColumnBatch) -> Iterator[tuple[Signature, Chunk]]:
         for signature, table in batch.segments():
             if not table.num_rows:
                 continue
-            args = np.empty((table.num_rows, signature.arity), np.int64)
+            rows = np.empty((table.num_rows, TIME + 1 + signature.arity), np.int64)
+            rows[:, TIME] = rows[:, FROM] = np.asarray(_whole(table.column(0)))
+            rows[:, TO] = FOREVER
             for place in range(signature.arity):
-                args[:, place] = self._constants.code_column(table.column(place + 2))
-            times = np.asarray(table.column(0).combine_chunks())
-            order = np.asarray(table.column(1).combine_chunks())
-            yield signature, Chunk(times, order, args)
+                codes = self._constants.code_column(_whole(table.column(place + 2)))
+                rows[:, TIME + 1 + place] = codes
+            yield signature, Chunk(rows, np.asarray(_whole(table.column(1))))
 
     def take(self, upto: int | None) -> dict[Signature, Chunk]:
         """The elements up to a time point (or all), which leave."""
@@ -82,10 +118,11 @@ class Arrivals:
             due: list[Chunk] = []
             rest: list[Chunk] = []
             for chunk in chunks:
-                count = len(chunk.times)
-                if upto is not None and chunk.times[-1] > upto:
-                    count = int(np.searchsorted(chunk.times, upto, side="right"))
-                    rest.append(chunk.part(count, None))
+                if upto is None or chunk.times[-1] <= upto:
+                    due.append(chunk)
+                    continue
+                count = int(np.searchsorted(chunk.times, upto, side="right"))
+                rest.append(chunk.part(count, None))
                 if count:
                     due.append(chunk.part(None, count))
             if rest:
@@ -102,43 +139,40 @@ class Arrivals:
 
     def load(self, chunks: dict[Signature, Chunk], latest: int | None) -> None:
         """Go on from what was waiting."""
+        for signature, (rows, order) in chunks.items():
+            if rows.shape != (len(order), TIME + 1 + signature.arity):
+                raise ValueError("elements that wait have another width")
         self._chunks = {signature: [chunk] for signature, chunk in chunks.items()}
         self.latest = latest
 
 
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def _joined(chunks: list[Chunk]) -> Chunk:
     """The chunks as one; those of one batch, which differ in the types of arguments, interleave."""
-    times, order, args = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
+    rows, order = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
     if (order[1:] < order[:-1]).any():
         turns = np.argsort(order, kind="stable")
-        times, order, args = times[turns], order[turns], args[turns]
-    return Chunk(times, order, args)
+        rows, order = rows[turns], order[turns]
+    return Chunk(rows, order)
 
 
-def rows_of(chunk: Chunk, known: int | None) -> Ints:
-    """Elements as rows of pinned atoms; known from their time on, or from `known`."""
-    rows = np.empty((len(chunk.times), TIME + 1 + chunk.args.shape[1]), np.int64)
-    rows[:, FROM] = chunk.times if known is None else known
-    rows[:, TO] = FOREVER
-    rows[:, TIME] = chunk.times
-    rows[:, TIME + 1 :] = chunk.args
-    return rows
-
-
-def distinct_elements(chunk: Chunk, known: int | None) -> Elements:
+def distinct_elements(chunk: Chunk) -> Elements:
     """Each element once: the same atom at the same time point counts at its first arrival."""
-    rows = rows_of(chunk, known)
-    new = first_arrivals(rows)
-    return Elements(rows[new], chunk.order[new])
+    new = first_arrivals(chunk.rows)
+    if new.all():
+        return Elements(chunk.rows, chunk.order)
+    return Elements(chunk.rows[new], chunk.order[new])
 
 
 def slices(
     chunks: Mapping[Signature, Chunk], upto: int
 ) -> Iterator[tuple[int, Mapping[Signature, Chunk]]]:
     """Cut elements into slices of time, each with its last time point; the last ends at `upto`."""
-    total = sum(len(chunk.times) for chunk in chunks.values())
-    small = total <= SLICE_ELEMENTS
-    if small and (total <= SLICE_TIMES or all(_few_times(c) for c in chunks.values())):
+    total = sum(len(chunk.order) for chunk in chunks.values())
+    if total <= SLICE_TIMES or (total <= SLICE_ELEMENTS and all(map(_is_short, chunks.values()))):
         yield upto, chunks
         return
     every = np.concatenate([chunk.times for chunk in chunks.values()])
@@ -161,7 +195,7 @@ def slices(
         first = last + 1
 
 
-def _few_times(chunk: Chunk) -> bool:
+def _is_short(chunk: Chunk) -> bool:
     return int(chunk.times[-1]) - int(chunk.times[0]) < SLICE_TIMES
 
 
@@ -169,10 +203,10 @@ def split_times(chunks: Mapping[Signature, Chunk]) -> dict[int, dict[Signature, 
     """The elements of every time point by themselves."""
     parts: dict[int, dict[Signature, Chunk]] = {}
     for signature, chunk in chunks.items():
-        starts = np.flatnonzero(np.diff(chunk.times, prepend=chunk.times[0] - 1))
-        for start, end in zip(starts, [*starts[1:], len(chunk.times)], strict=True):
+        starts = np.flatnonzero(np.diff(chunk.times, prepend=chunk.times[0] - 1)).tolist()
+        for start, end in zip(starts, [*starts[1:], len(chunk.order)], strict=True):
             t = int(chunk.times[start])
-            parts.setdefault(t, {})[signature] = chunk.part(int(start), int(end))
+            parts.setdefault(t, {})[signature] = chunk.part(start, end)
     return parts
 
 
@@ -180,7 +214,7 @@ def one_by_one(chunks: Mapping[Signature, Chunk]) -> list[tuple[Signature, Eleme
     """The elements of one time point in the order of arrival, each once."""
     found: list[tuple[int, Signature, Elements]] = []
     for signature, chunk in chunks.items():
-        rows, order = distinct_elements(chunk, None)
+        rows, order = distinct_elements(chunk)
         for place, turn in enumerate(order.tolist()):
             one = Elements(rows[place : place + 1], order[place : place + 1])
             found.append((turn, signature, one))

@@ -28,6 +28,7 @@ _EXPONENT_COUNT = 511
 _MANTISSA_BITS = 52
 _MANTISSA = (1 << _MANTISSA_BITS) - 1
 _EXACT_FLOAT = 2.0**53
+_PATIENCE = 10_000
 
 
 class Constants:
@@ -38,7 +39,7 @@ class Constants:
     [-7, 21.5, 'a1', 4611686018427387904]
     """
 
-    __slots__ = ("_free", "_known", "values")
+    __slots__ = ("_free", "_known", "own", "patience", "values")
 
     def __init__(self) -> None:
         self._known: dict[Constant, int] = {}
@@ -46,6 +47,10 @@ class Constants:
         # places are reused.
         self.values: list[Constant] = []
         self._free: list[int] = []
+        # The first places are the program's own, and stay.
+        self.own = 0
+        # With so many it is worth looking for those that can go.
+        self.patience = _PATIENCE
 
     def __len__(self) -> int:
         return len(self.values) - len(self._free)
@@ -123,27 +128,32 @@ class Constants:
         codes = np.array(places, np.int64) << _TAG_BITS | TABLE
         return codes[np.asarray(column.indices)]
 
-    def forget(self, used: Iterable[Ints], kept: Iterable[int]) -> None:
-        """Free the places that no code among `used` and `kept` refers to."""
+    def forget(self, used: Iterable[Ints]) -> None:
+        """Free the places that no number among `used` refers to, read as a code.
+
+        Some of the numbers are times, not codes; they keep a place alive now and then.
+        """
         referred = np.zeros(len(self.values), bool)
-        for codes in used:
-            referred[codes[codes & _TAG == TABLE] >> _TAG_BITS] = True
-        for code in kept:
-            if code & _TAG == TABLE:
-                referred[code >> _TAG_BITS] = True
+        referred[: self.own] = True
+        for numbers in used:
+            places = numbers[numbers & _TAG == TABLE] >> _TAG_BITS
+            referred[places[(places >= 0) & (places < len(referred))]] = True
         self.values = list(self.values)
         self._free = np.flatnonzero(~referred).tolist()
         for place in self._free:
-            self._known.pop(self.values[place], None)
+            if self._known.get(self.values[place]) == place:
+                del self._known[self.values[place]]
             self.values[place] = ""
+        self.patience = 2 * len(self) + _PATIENCE
 
     @property
     def free(self) -> list[int]:
         """The places that hold nothing."""
         return self._free
 
-    def load(self, values: Sequence[Constant], free: Iterable[int]) -> None:
+    def load(self, values: Sequence[Constant], free: Iterable[int], own: int) -> None:
         """Take over a table that was saved."""
+        self.own = own
         self.values = list(values)
         self._free = list(free)
         vacant = set(self._free)

@@ -6,6 +6,7 @@ from weakref import ref
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch
+from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
 from larspark.plan.build import plan
 from larspark.run.answers import PointAnswers
@@ -15,7 +16,6 @@ from larspark.run.interval.arrivals import (
     Chunk,
     distinct_elements,
     one_by_one,
-    rows_of,
     slices,
     split_times,
 )
@@ -58,7 +58,7 @@ class IntervalEngine:
         self._settings = settings
         self._plan = plan(checked)
         self._constants = Constants()
-        self._arrivals = Arrivals(self._constants)
+        self._arrivals = Arrivals(self._constants, settings.start)
         self._start = settings.start
         self._network: Network | None = None
         self._answered: int | None = None
@@ -68,13 +68,17 @@ class IntervalEngine:
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in; they wait until `advance` comes to their time."""
-        first = self._arrivals.append(batch)
+        if self._settings.hindsight and self._network is not None and len(batch):
+            message = "with hindsight every element has to be there before the first answer"
+            raise LarsparkError(Problem("L402", message))
+        first = self._arrivals.append(batch, self._answered)
         if self._start is None:
             self._start = first
 
     def advance(self, t: int) -> Answers:
         """The answers after the last advance, up to t; in push mode one for each tick."""
         self._close_answers()
+        self._forget_constants()
         network = self._network or self._begin(t)
         first = network.clock.start if self._answered is None else self._answered + 1
         last = t if self._settings.until is None else min(t, self._settings.until)
@@ -108,20 +112,21 @@ class IntervalEngine:
 
     def save(self) -> bytes:
         """The whole state: elements that lie ahead, and the rows of all stores."""
+        waiting = self._arrivals.waiting()
         values: dict[str, object] = {
             "identity": self._identity(),
             "start": self._start,
             "answered": self._answered,
             "arrived": self._arrived,
             "constants": self._constants.values,
+            "own": self._constants.own,
             "free": self._constants.free,
             "latest": self._arrivals.latest,
-            "waiting": [],
+            "waiting": [list(signature) for signature in waiting],
         }
-        parts: dict[str, Mapping[str, Ints]] = {}
-        for number, (signature, chunk) in enumerate(self._arrivals.waiting().items()):
-            values["waiting"] = [*values["waiting"], list(signature)]  # type: ignore[misc]
-            parts[f"waiting {number}"] = chunk._asdict()
+        parts: dict[str, Mapping[str, Ints]] = {
+            f"waiting {number}": chunk._asdict() for number, chunk in enumerate(waiting.values())
+        }
         if self._network is not None:
             clock = self._network.clock
             values["clock"] = [clock.end, clock.floor, clock.last]
@@ -135,10 +140,10 @@ class IntervalEngine:
         if values.get("identity") != self._identity():
             raise refused("the saved state belongs to another program, background or settings")
         constants = Constants()
-        arrivals = Arrivals(constants)
+        arrivals = Arrivals(constants, self._settings.start)
         network = None
         try:
-            constants.load(values["constants"], values["free"])
+            constants.load(values["constants"], values["free"], values["own"])
             chunks = {
                 Signature(*signature): Chunk(**of_part(arrays, f"waiting {number}"))
                 for number, signature in enumerate(values["waiting"])
@@ -186,6 +191,15 @@ class IntervalEngine:
                 answers.freeze()
             self._latest_answers = None
 
+    def _forget_constants(self) -> None:
+        """Free the places of texts that no row holds any more, when there may be many."""
+        constants, network = self._constants, self._network
+        if network is None or len(constants) < constants.patience:
+            return
+        codes = [array for keeper in network.keepers for array in keeper.state().values()]
+        codes += [chunk.rows for chunk in self._arrivals.waiting().values()]
+        constants.forget(codes)
+
     def _begin(self, t: int) -> Network:
         """The timeline begins, now that it is known when."""
         start = t if self._start is None else self._start
@@ -201,6 +215,7 @@ class IntervalEngine:
         self._start = start
         clock = Clock(start, end, start, start, settings.hindsight)
         self._network = self._build(clock, self._constants)
+        self._constants.own = len(self._constants.values)
         self._network.begin()
         return self._network
 
@@ -223,19 +238,15 @@ class IntervalEngine:
     ) -> None:
         """Let time come to [floor, last], with the elements that arrive there."""
         network.move(floor, last)
-        known = network.clock.start if network.clock.hindsight else None
+        clock = network.clock
+        if clock.hindsight:
+            part = {name: chunk.known_from(clock.start) for name, chunk in part.items()}
         if network.windows:
-            arrived = {name: distinct_elements(chunk, known) for name, chunk in part.items()}
+            arrived = {name: distinct_elements(chunk) for name, chunk in part.items()}
             network.arrive(arrived)
             network.feed({name: elements.rows for name, elements in arrived.items()})
         else:
-            network.feed(
-                {
-                    name: rows_of(chunk, known)
-                    for name, chunk in part.items()
-                    if name in network.inputs
-                }
-            )
+            network.feed({name: chunk.rows for name, chunk in part.items()})
         network.work()
         self._steps += 1
         if self._steps % _HOUSEKEEPING == 0:

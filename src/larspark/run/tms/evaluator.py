@@ -71,6 +71,9 @@ class TmsEvaluator:
     def solvable(self, deadline: float | None) -> Solvable:
         return (self._solver or self._new_solver()).solvable(deadline)
 
+    def size(self) -> int:
+        return self._solver.size() if self._solver else len(self._grounder)
+
     def _new_solver(self) -> Evaluator:
         solver = one_shot(self._task)
         for arrival in self._task.elements:

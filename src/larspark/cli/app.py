@@ -1,0 +1,32 @@
+"""The application that the commands belong to, and the options that stand before them."""
+
+from typing import Annotated
+
+import typer
+
+from larspark import __version__
+
+app = typer.Typer(
+    name="larspark",
+    help="Rules over event streams, with exact meaning.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"larspark {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Rules over event streams, with exact meaning."""

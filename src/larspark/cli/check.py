@@ -1,0 +1,57 @@
+"""`larspark check`."""
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from larspark import api
+from larspark.base.problems import LarsparkError, Severity
+from larspark.cli.app import app
+from larspark.cli.inputs import background_facts
+from larspark.cli.options import BackgroundFiles, Dialect, DialectOption, JsonOption, ProgramFile
+from larspark.scale.cuts import explain_cuts
+from larspark.show.report import problem_json
+from larspark.show.terminal import complain, writer
+
+
+@app.command(
+    epilog="Example: [bold]larspark check traffic.lars[/bold]",
+    short_help="What is known about a program before it runs.",
+)
+def check(
+    program: ProgramFile,
+    background: BackgroundFiles = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show how the rules are worked off.")
+    ] = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Show how Spark can cut the work.")
+    ] = False,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Say everything that is wrong with a program, and what is known about it before it runs."""
+    with writer(None, json) as out:
+        try:
+            loaded = api.Program.load(program, dialect=dialect.value)
+        except LarsparkError as error:
+            if not out.people:
+                out.json({"errors": list(map(problem_json, error.problems))})
+            raise
+        report = loaded.check(background_facts(background))
+        complain([*loaded.warnings, *report.problems])
+        if plan:
+            for line in report.plan().splitlines():
+                out.line(escape(line) if out.people else line)
+        elif spark:
+            for line in explain_cuts(report.checked):
+                out.line(escape(line) if out.people else line)
+        elif not out.people:
+            found = report.to_json()
+            found["warnings"] = [*map(problem_json, loaded.warnings), *found["warnings"]]
+            out.json(found)
+        else:
+            out.line(escape(str(report)))
+    if any(problem.severity is Severity.ERROR for problem in report.problems):
+        raise typer.Exit(1)

@@ -1,0 +1,73 @@
+"""`larspark explain`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from larspark import api
+from larspark.cli.app import app
+from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.options import (
+    BackgroundFiles,
+    Dialect,
+    DialectOption,
+    FromOption,
+    HindsightOption,
+    JsonOption,
+    LatenessOption,
+    MapOption,
+    OnError,
+    OnErrorOption,
+    ProgramFile,
+    StreamFile,
+    UntilOption,
+)
+from larspark.show.terminal import errors, writer
+
+
+@app.command(
+    epilog="Example: [bold]larspark explain m.lars 'alarm(m1)' --at 8 -s events.jsonl[/bold]",
+    short_help="Why an atom holds, or why not.",
+)
+def explain(
+    program: ProgramFile,
+    atom: Annotated[str, typer.Argument(metavar="ATOM", help="A ground atom, or `@T atom`.")],
+    stream: StreamFile,
+    at: Annotated[int, typer.Option("--at", help="The time point of the evaluation.")],
+    why_not: Annotated[bool, typer.Option("--why-not", help="Expect it not to hold.")] = False,
+    background: BackgroundFiles = None,
+    start: FromOption = None,
+    hindsight: HindsightOption = False,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    mapping: MapOption = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the tree into this file.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="The tree, also into a pipe.")] = False,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Show the proof of an atom as a tree, or for each rule the first thing that is missing."""
+    loaded = load_program(program, dialect)
+    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    found = api.explain(
+        loaded,
+        atom,
+        source,
+        at=at,
+        background=background_facts(background),
+        start=start,
+        hindsight=hindsight,
+        until=until,
+    )
+    if why_not and found.holds:
+        errors.print(f"{atom} does hold at {at}", markup=False)
+    if svg is not None:
+        svg.write_text(found.to_svg(), encoding="utf-8")
+    with writer(None, json) as out:
+        if out.people or text:
+            for line in found.lines(out.people):
+                out.line(line)
+        else:
+            out.json(found.to_json())

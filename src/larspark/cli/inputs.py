@@ -1,0 +1,35 @@
+"""What a command reads, opened as its options say."""
+
+from pathlib import Path
+
+from larspark import api
+from larspark.base.atoms import Atom
+from larspark.cli.options import Dialect, OnError
+from larspark.feeds import Stream, read_background
+from larspark.language.tree import Tick
+from larspark.run.session import Session
+from larspark.show.terminal import complain, errors
+
+
+def load_program(path: Path, dialect: Dialect) -> api.Program:
+    loaded = api.Program.load(path, dialect=dialect.value)
+    complain(loaded.warnings)
+    return loaded
+
+
+def say_notes(session: Session) -> None:
+    for note in session.notes:
+        errors.print(f"note: {note}", markup=False)
+
+
+def background_facts(files: list[Path] | None) -> list[Atom]:
+    return [atom for path in files or () for atom in read_background(path)]
+
+
+def open_stream(
+    stream: str, mapping: str | None, tick: Tick | None, on_error: OnError, lateness: int
+) -> Stream:
+    microseconds = tick.microseconds if tick is not None else None
+    return Stream.read(
+        stream, map=mapping, tick=microseconds, on_error=on_error.value, lateness=lateness
+    )

@@ -1,0 +1,56 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Form(StrEnum):
+    POINTS = "points"
+    INTERVALS = "intervals"
+    CHANGES = "changes"
+
+
+class Mode(StrEnum):
+    PULL = "pull"
+    PUSH = "push"
+
+
+class OnError(StrEnum):
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+class Dialect(StrEnum):
+    LARS = "lars"
+    TICKER = "ticker"
+    LASER = "laser"
+
+
+class EngineName(StrEnum):
+    AUTO = "auto"
+    INTERVAL = "interval"
+    ASP = "asp"
+    TMS = "tms"
+    ORACLE = "oracle"
+
+
+ProgramFile = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A .lars file.")]
+StreamFile = Annotated[str, typer.Option("--stream", "-s", help="Events: a file, or - for stdin.")]
+BackgroundFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--background", "-b", help="Background data: .lars, .csv, .jsonl or .parquet."),
+]
+EngineOption = Annotated[EngineName, typer.Option("--engine", "-e", help="Who computes.")]
+DialectOption = Annotated[Dialect, typer.Option(help="How to read the program.")]
+FromOption = Annotated[int | None, typer.Option("--from", help="The timeline's first time point.")]
+UntilOption = Annotated[int | None, typer.Option("--until", help="The timeline's last time point.")]
+HindsightOption = Annotated[bool, typer.Option("--hindsight", help="Know the whole stream.")]
+MapOption = Annotated[
+    str | None, typer.Option("--map", help="Columns to atoms: 'time -> temp(sensor, value)'.")
+]
+OnErrorOption = Annotated[OnError, typer.Option("--on-error", help="What a bad line does.")]
+LatenessOption = Annotated[int, typer.Option(min=0, help="Time points of disorder to put right.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON Lines, also at a terminal.")]

@@ -1,0 +1,90 @@
+"""`larspark run`."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from larspark import api
+from larspark.cli.app import app
+from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.options import (
+    BackgroundFiles,
+    Dialect,
+    DialectOption,
+    EngineName,
+    EngineOption,
+    Form,
+    FromOption,
+    HindsightOption,
+    JsonOption,
+    LatenessOption,
+    MapOption,
+    Mode,
+    OnError,
+    OnErrorOption,
+    ProgramFile,
+    StreamFile,
+    UntilOption,
+)
+from larspark.run.protocol import Answers, Settings
+from larspark.run.replay import changes, intervals, replay
+from larspark.show.lines import change_lines, interval_lines, point_lines
+from larspark.show.terminal import say_what_was_skipped, writer
+
+
+@app.command(
+    epilog="Example: [bold]larspark run traffic.lars --stream events.jsonl --as intervals[/bold]",
+    short_help="The answers at every time point of a stream.",
+)
+def run(
+    program: ProgramFile,
+    stream: StreamFile,
+    background: BackgroundFiles = None,
+    engine: EngineOption = EngineName.AUTO,
+    start: FromOption = None,
+    to: Annotated[int | None, typer.Option("--to", help="The last evaluation time.")] = None,
+    at: Annotated[int | None, typer.Option("--at", help="Only this time point.")] = None,
+    hindsight: HindsightOption = False,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
+    mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here.")] = None,
+    mapping: MapOption = None,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Run a program over a stream and write what holds at every time point."""
+    if at is not None and to is not None:
+        raise typer.BadParameter("--at and --to exclude each other")
+    if mode is Mode.PUSH and form is not Form.POINTS:
+        raise typer.BadParameter("--mode push gives points")
+    loaded = load_program(program, dialect)
+    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
+    session = api.open_session(loaded, background_facts(background), engine.value, settings)
+    pieces = replay(session, source.batches(), to=at if at is not None else to, hindsight=hindsight)
+    with writer(output, json) as out:
+        for line in _answer_lines(pieces, form, at, people=out.people):
+            out.line(line)
+    say_notes(session)
+    say_what_was_skipped(source)
+
+
+def _answer_lines(
+    pieces: Iterable[Answers], form: Form, at: int | None, people: bool
+) -> Iterator[str]:
+    match form:
+        case Form.POINTS:
+            points = (point for piece in pieces for point in piece.points())
+            return point_lines((p for p in points if at is None or p.t == at), people)
+        case Form.INTERVALS:
+            found = intervals(pieces)
+            return interval_lines(
+                (row for row in found if at is None or row[1] <= at <= row[2]), people
+            )
+        case Form.CHANGES:
+            return change_lines((c for c in changes(pieces) if at is None or c.t == at), people)
