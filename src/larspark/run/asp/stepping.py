@@ -97,7 +97,7 @@ class SteppingEngine(ABC):
     def count(self, at: int) -> int:
         """How many answer streams there are at a time point."""
         with self._in_time(at):
-            return sum(1 for _ in self._solvable(at).models())
+            return self._solvable(at).count()
 
     def cautious(self, at: int) -> frozenset[Atom]:
         """What is output at a time point in every answer stream."""
