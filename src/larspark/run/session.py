@@ -56,7 +56,10 @@ class Session:
         batch = self._from_start(batch)
         if batch.last_t is not None and self._own and self._own[0].t <= batch.last_t:
             batch = self._with_own_elements(batch, batch.last_t)
-        self._latest = batch.last_t if batch.last_t is not None else self._latest
+        if batch.last_t is not None:
+            # Elements may reach further than the time point that answers are asked for.
+            latest = self._latest
+            self._latest = batch.last_t if latest is None else max(batch.last_t, latest)
         batch = batch.numbered_from(self._next_seq)
         self._next_seq += len(batch)
         self.engine.append(batch)
