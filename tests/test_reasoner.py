@@ -85,3 +85,28 @@ def test_elements_out_of_order_are_refused_and_leave_nothing_behind() -> None:
     with pytest.raises(lp.LarsparkError, match="which the program derives"):
         reasoner.append(5, ["hot(m1)"])
     assert shown(list(reasoner.advance(6))) == [(5, []), (6, [])]
+
+
+@pytest.mark.parametrize("engine", ["interval", "asp", "tms", "oracle"])
+def test_time_points_may_be_large_and_are_refused_beyond_the_range(engine: str) -> None:
+    far = 2**59
+    reasoner = lp.Reasoner(PROGRAM, engine=engine)
+    reasoner.append(far - 2, ["temp(m1,95)"])
+    assert shown(list(reasoner.advance(far))) == [
+        (t, ["alarm(m1)", "hot(m1)"]) for t in (far - 2, far - 1, far)
+    ]
+    with pytest.raises(lp.LarsparkError, match="too far from 0"):
+        reasoner.append(far + 1, ["temp(m1,95)"])
+    with pytest.raises(lp.LarsparkError, match="too far from 0"):
+        lp.Reasoner(PROGRAM, engine=engine, start=-far - 1)
+
+
+def test_a_reasoner_restored_before_a_programs_own_elements_takes_them_once(tmp_path: Path) -> None:
+    program = "@8 again. first(X) :- [#1] some a(X). still :- [#1] some again."
+    straight, stopped = (lp.Reasoner(program, start=0) for _ in range(2))
+    for reasoner in (straight, stopped):
+        reasoner.append(9, ["a(1)"])
+        list(reasoner.advance(3))
+    stopped.save(tmp_path / "state")
+    restored = lp.Reasoner.restore(tmp_path / "state", program)
+    assert shown(list(restored.advance(9))) == shown(list(straight.advance(9)))
