@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 import larspark as lp
+from larspark.base.facts import RowBatch
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
 
 PROGRAM = "hot(M) :- [3] some temp(M, V), V > 90. alarm(M) :- hot(M), not [5] some serviced(M)."
 
@@ -101,12 +104,18 @@ def test_time_points_may_be_large_and_are_refused_beyond_the_range(engine: str) 
         lp.Reasoner(PROGRAM, engine=engine, start=-far - 1)
 
 
-def test_a_reasoner_restored_before_a_programs_own_elements_takes_them_once(tmp_path: Path) -> None:
-    program = "@8 again. first(X) :- [#1] some a(X). still :- [#1] some again."
-    straight, stopped = (lp.Reasoner(program, start=0) for _ in range(2))
-    for reasoner in (straight, stopped):
-        reasoner.append(9, ["a(1)"])
-        list(reasoner.advance(3))
-    stopped.save(tmp_path / "state")
-    restored = lp.Reasoner.restore(tmp_path / "state", program)
-    assert shown(list(restored.advance(9))) == shown(list(straight.advance(9)))
+def test_a_session_restored_before_a_programs_own_elements_takes_them_once() -> None:
+    program = lp.Program.parse("@8 again. still :- [#1] some again.").check().checked
+
+    def session() -> Session:
+        return Session(program, (), "interval", Settings(start=0, hindsight=True))
+
+    stopped = session()
+    stopped.append(RowBatch((), 9))
+    stopped.advance(3)
+    restored = session()
+    restored.restore(stopped.save())
+    assert [(p.t, len(p.atoms or ())) for p in restored.advance(9).points()][-2:] == [
+        (8, 1),
+        (9, 1),
+    ]
