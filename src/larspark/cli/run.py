@@ -18,6 +18,7 @@ from larspark.cli.options import (
     Form,
     FromOption,
     HindsightOption,
+    IncrementalOption,
     JsonOption,
     LatenessOption,
     MapOption,
@@ -26,6 +27,7 @@ from larspark.cli.options import (
     OnErrorOption,
     ProgramFile,
     StreamFile,
+    TimeLimitOption,
     UntilOption,
 )
 from larspark.run.protocol import Answers, Settings
@@ -53,6 +55,8 @@ def run(
     form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
     mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here.")] = None,
+    time_limit: TimeLimitOption = None,
+    incremental: IncrementalOption = False,
     mapping: MapOption = None,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
@@ -64,7 +68,8 @@ def run(
         raise typer.BadParameter("--mode push gives points")
     loaded = load_program(program, dialect)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
-    settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
+    push = mode is Mode.PUSH
+    settings = Settings(start, hindsight, until, push, time_limit, incremental)
     session = api.open_session(loaded, background_facts(background), engine.value, settings)
     pieces = replay(session, source.batches(), to=at if at is not None else to, hindsight=hindsight)
     with writer(output, json) as out:

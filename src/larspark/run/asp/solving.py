@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Literal, TypeAlias
 
 from clingo import Control, SolveHandle
@@ -135,31 +136,37 @@ class Solvable:
             backend.add_rule([over], [after, -literal])
             backend.add_minimize(2 * place + 2, [(-over, 1)])
 
-    def certain(self) -> ModelElements:
-        """The elements of every answer stream; none when there is no answer stream."""
+    def certain(self) -> ModelElements | None:
+        """The elements of every answer stream; None without one."""
         if self.accept is not None:
-            found = list(self.models())
-            return frozenset.intersection(*found) if found else frozenset()
+            return self._combined(frozenset.intersection)
         result = self.first()
         if result is None:
-            return frozenset()
+            return None
         for element, literal in self.literals.items():
             if element in result:
                 other = self._with(-literal)
                 result = result if other is None else result & other
         return result
 
-    def imaginable(self) -> ModelElements:
-        """The elements of at least one answer stream."""
+    def imaginable(self) -> ModelElements | None:
+        """The elements of at least one answer stream; None without one."""
         if self.accept is not None:
-            return frozenset[Element]().union(*self.models())
+            return self._combined(frozenset.union)
         result = self.first()
         if result is None:
-            return frozenset()
+            return None
         for element, literal in self.literals.items():
             if element not in result:
                 result = result.union(self._with(literal) or ())
         return result
+
+    def _combined(
+        self, combine: Callable[[ModelElements, ModelElements], ModelElements]
+    ) -> ModelElements | None:
+        found = self.models()
+        first = next(found, None)
+        return None if first is None else reduce(combine, found, first)
 
     def _with(self, literal: int) -> ModelElements | None:
         """Some answer stream in which a literal holds."""
