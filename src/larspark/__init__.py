@@ -3,11 +3,21 @@
 from importlib import import_module
 from types import ModuleType
 
-from larspark.api import Answer, Program, Reasoner, Report, explain, hypothesize, query, run
+from larspark.api import (
+    Answer,
+    Program,
+    Reasoner,
+    Report,
+    explain,
+    hypothesize,
+    query,
+    run,
+    show,
+)
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds import Stream
 from larspark.meaning.windows import register_window
+from larspark.show.stream import Stream
 
 __version__ = "0.1.0"
 
@@ -27,6 +37,7 @@ __all__ = [
     "query",
     "register_window",
     "run",
+    "show",
 ]
 
 

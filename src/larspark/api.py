@@ -28,7 +28,9 @@ from larspark.run.replay import intervals, replay, up_to
 from larspark.run.saved import SavedState
 from larspark.run.session import Session
 from larspark.show.explanation import Explanation, explain_atom, parse_goal
+from larspark.show.picture import Picture, Scene, picture_run
 from larspark.show.report import report_json, report_text
+from larspark.show.tables import answer_html
 
 
 class Answer(NamedTuple):
@@ -38,6 +40,9 @@ class Answer(NamedTuple):
     atoms: frozenset[Atom] | None
     added: frozenset[Atom]
     removed: frozenset[Atom]
+
+    def _repr_html_(self) -> str:
+        return answer_html(self.t, self.atoms, self.added, self.removed)
 
 
 @dataclass(frozen=True)
@@ -278,6 +283,34 @@ def explain(
     if start is None:
         settings = settings._replace(start=stream.first_t)
     return explain_atom(checked, goal, at, elements, atoms, settings=settings, when=when)
+
+
+def show(
+    program: Program | str,
+    stream: Stream,
+    *,
+    background: Iterable[Atom | str] = (),
+    engine: str = "auto",
+    start: int | None = None,
+    hindsight: bool = False,
+    until: int | None = None,
+    to: int | None = None,
+    view: tuple[int, int] | None = None,
+    at: int | None = None,
+    only: Sequence[str] = (),
+) -> Picture:
+    """A run as a timeline: facts, what is derived from them, and the windows at a time point.
+
+    Read and evaluated up to the time point `to`, drawn from the first to the last time point of
+    `view`, and only for the predicates `only`, if any are named.
+    """
+    program = Program.parse(program) if isinstance(program, str) else program
+    settings = Settings(start, hindsight, until)
+    checked, atoms = prepare(program, background, settings)
+    tick = program.syntax.tick
+    batches = stream.with_tick(None if tick is None else tick.microseconds).batches()
+    session = Session(checked, atoms, engine, settings)
+    return picture_run(session, checked, batches, settings, Scene(to, view, at, only))
 
 
 def hypothesize(

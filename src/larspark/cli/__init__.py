@@ -5,7 +5,7 @@ import sys
 from larspark.base.problems import LarsparkError
 
 # A command registers itself where it is defined.
-from larspark.cli import bench, check, explain, hypothesize, models, query, run  # noqa: F401
+from larspark.cli import bench, check, explain, hypothesize, models, query, run, show  # noqa: F401
 from larspark.cli.app import app
 from larspark.show.terminal import complain
 

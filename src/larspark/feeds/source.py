@@ -53,6 +53,13 @@ class Source:
             self._start = self._place.tell()
 
     @property
+    def lasting(self) -> bool:
+        """Can it be read again and again?"""
+        if isinstance(self._place, Path):
+            return self._place.is_file()
+        return self._start is not None
+
+    @property
     def stem(self) -> str:
         """The name of the file without folders and suffixes."""
         return PurePath(self.name).name.split(".")[0]

@@ -15,6 +15,9 @@ from larspark.run.engines import choose, make_engine
 from larspark.run.protocol import Answers, Engine, Model, Settings
 from larspark.run.saved import SavedState, program_identity
 
+# Engines add window sizes to time points and must stay within 64 bits.
+FURTHEST = 2**59
+
 
 class Session:
     """One run of a program over a stream."""
@@ -29,6 +32,7 @@ class Session:
         if checked.endless and settings.until is None:
             message = "the program can place atoms ever further into the future"
             raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
+        _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
         self._checked = checked
         self._settings = settings
         self._own = sorted(checked.elements, key=lambda element: element.t)
@@ -54,6 +58,7 @@ class Session:
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
         first = self._check(batch)
+        _within_range((first, batch.last_t))
         if self.start is None:
             heard = [t for t in (first, batch.last_t) if t is not None]
             heard += [element.t for element in self._own[:1]]
@@ -61,13 +66,17 @@ class Session:
         batch = self._from_start(batch)
         if batch.last_t is not None and self._own and self._own[0].t <= batch.last_t:
             batch = self._with_own_elements(batch, batch.last_t)
-        self._latest = batch.last_t if batch.last_t is not None else self._latest
+        if batch.last_t is not None:
+            # Elements may reach further than the time point that answers are asked for.
+            latest = self._latest
+            self._latest = batch.last_t if latest is None else max(batch.last_t, latest)
         batch = batch.numbered_from(self._next_seq)
         self._next_seq += len(batch)
         self.engine.append(batch)
 
     def advance(self, t: int) -> Answers:
         """The answers for every time point after the last advance, up to t."""
+        _within_range((t,))
         if self.answered is not None and t < self.answered:
             message = f"time point {t} was already passed: answered up to {self.answered}"
             raise LarsparkError(Problem("L408", message))
@@ -153,6 +162,14 @@ def derived_in_stream(signature: Signature) -> Problem:
     message = f"the stream holds an atom of `{signature}`, which the program derives"
     hint = "rename one of the two; `#remember` lets conclusions join the stream"
     return Problem("L401", message, hint=hint)
+
+
+def _within_range(times: Iterable[int | None]) -> None:
+    for t in times:
+        if t is not None and abs(t) > FURTHEST:
+            message = f"the time point {t} is too far from 0: at most {FURTHEST}"
+            hint = "`#tick` turns timestamps into time points of a sensible size"
+            raise LarsparkError(Problem("L419", message, hint=hint))
 
 
 def _extents(batch: AnyBatch) -> Iterator[tuple[Signature, int]]:

@@ -4,7 +4,8 @@ Facts arrive by time, then by the order column if there is one, then as the shap
 listed, then by their text: the same order however the data were spread before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,32 +30,42 @@ def answer_piece(packed: pa.Table, job_text: str) -> pa.Table:
     piece = packed["piece"][0].as_py()
     first, last = job.grid.slice(piece)
     session = loaded.session(job.grid.timeline_start(piece))
-    session.append(ColumnBatch(_segments(packed, loaded), job.end if job.hindsight else last))
+    # Every piece has a row without facts, so that it is worked on although it has none.
+    rows = (row for row in packed.to_pylist() if row["payload"] is not None)
+    facts = gather((row["place"], row["predicate"], row["payload"]) for row in rows)
+    segments = in_arrival_order(facts, job.counts_tuples)
+    session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if session.start is not None and session.start < first:
         # The overlap with the slice before: its facts count, its answers do not.
         session.advance(first - 1)
-    answers = session.advance(last)
-    if job.grid.shards == 1 or not loaded.strays:
-        return answers.table().cast(SCHEMA)
-    return _owned(answers, job.grid.shard(piece), loaded)
+    return owned(session.advance(last), job.grid.shard(piece), loaded)
 
 
-def _segments(packed: pa.Table, loaded: Loaded) -> list[Segment]:
-    """The facts of a piece as columns, numbered in the order of their arrival."""
+class Facts(NamedTuple):
+    """Facts of one predicate with arguments of the same types; `place` is that of their shape."""
+
+    place: int
+    predicate: str
+    table: pa.Table
+
+
+def gather(packed: Iterable[tuple[int, str, bytes]]) -> list[Facts]:
+    """Places, predicates and payloads as facts: those with the same types in one table."""
     gathered: dict[tuple[int, str, tuple[str, ...]], list[pa.Table]] = {}
-    for row in packed.to_pylist():
-        # Every piece has a row without facts, so that it is worked on although it has none.
-        if row["payload"] is not None:
-            table = pa.ipc.open_stream(row["payload"]).read_all()
-            kinds = tuple(map(str, table.schema.types))
-            gathered.setdefault((row["place"], row["predicate"], kinds), []).append(table)
-    facts = [
-        (place, predicate, pa.concat_tables(tables).combine_chunks())
+    for place, predicate, payload in packed:
+        table = pa.ipc.open_stream(payload).read_all()
+        kinds = tuple(map(str, table.schema.types))
+        gathered.setdefault((place, predicate, kinds), []).append(table)
+    return [
+        Facts(place, predicate, pa.concat_tables(tables).combine_chunks())
         for (place, predicate, _), tables in sorted(gathered.items(), key=lambda item: item[0])
     ]
-    numbers = _arrivals(facts, loaded.job.counts_tuples)
+
+
+def in_arrival_order(facts: Sequence[Facts], counts_tuples: bool) -> list[Segment]:
+    """The facts as columns, numbered in the order of their arrival."""
     segments = []
-    for (_, predicate, table), seq in zip(facts, numbers, strict=True):
+    for (_, predicate, table), seq in zip(facts, _arrivals(facts, counts_tuples), strict=True):
         arguments = [name for name in table.column_names if name not in ("t", ORDER)]
         by_arrival = np.argsort(seq)
         columns = [table["t"], pa.array(seq), *(table[name] for name in arguments)]
@@ -63,9 +74,7 @@ def _segments(packed: pa.Table, loaded: Loaded) -> list[Segment]:
     return segments
 
 
-def _arrivals(
-    facts: Sequence[tuple[int, str, pa.Table]], counts_tuples: bool
-) -> list[npt.NDArray[np.int64]]:
+def _arrivals(facts: Sequence[Facts], counts_tuples: bool) -> list[npt.NDArray[np.int64]]:
     """The number of arrival of every fact of every table."""
     if not facts:
         return []
@@ -98,11 +107,13 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
+def owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
     """The answers that belong to this shard.
 
     What follows without facts of the stream follows in every shard, and is given by one.
     """
+    if loaded.job.grid.shards == 1 or not loaded.strays:
+        return answers.table().cast(SCHEMA)
     rows = [row for row in answers.intervals() if _owner(row[0], loaded) == shard]
     return pa.table(
         [[atom_text(atom) for atom, _, _ in rows], [r[1] for r in rows], [r[2] for r in rows]],

@@ -12,6 +12,9 @@ from rich.console import Console
 from larspark.base.problems import Problem, Severity
 from larspark.feeds import Stream
 
+# A line of a pipe has no end of its own.
+PLAIN_WIDTH = 100
+
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -22,6 +25,11 @@ class Writer:
         self.people = people
         self._out = out
         self._console = Console(file=out, highlight=False, soft_wrap=True) if people else None
+
+    @property
+    def width(self) -> int:
+        """How many characters fit into a line."""
+        return PLAIN_WIDTH if self._console is None else self._console.width
 
     def line(self, text: str) -> None:
         """Write a line; for people it may carry Rich's markup."""

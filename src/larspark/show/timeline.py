@@ -9,13 +9,17 @@ from typing import TypeAlias
 from rich.markup import escape
 
 from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.show.axis import Axis
 from larspark.show.proof import WindowSpan
 from larspark.show.proof_text import printable
 
 Interval: TypeAlias = tuple[int, int]
+Spans: TypeAlias = dict[Atom, list[Interval]]
 
-# With more atoms than this a row stands for all atoms of a predicate.
+# With more atoms than this a row stands for several of them.
 MOST_ROWS = 24
+# A short timeline is drawn with so many columns for a time point, where they fit.
+_WIDEST_POINT = 6
 _LABEL_WIDTH = 28
 _SMALLEST_WIDTH = 20
 
@@ -27,7 +31,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A row of a timeline: an atom, or all atoms of a predicate, with the time it holds.
+    """A row of a timeline: an atom, or several of a predicate, with the time they hold.
 
     The intervals are sorted and do not touch each other.
     """
@@ -39,12 +43,16 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Lanes over the time points from `start` to `end`, perhaps with a window marked."""
+    """Lanes over the time points from `start` to `end`, perhaps with windows below them.
+
+    `tick` is the length of a time point in microseconds, where it is known.
+    """
 
     start: int
     end: int
     lanes: tuple[Lane, ...]
-    window: WindowSpan | None = None
+    windows: tuple[WindowSpan, ...] = ()
+    tick: int | None = None
 
 
 def timeline(
@@ -53,13 +61,16 @@ def timeline(
     *,
     start: int | None = None,
     end: int | None = None,
-    window: WindowSpan | None = None,
+    windows: Sequence[WindowSpan] = (),
+    tick: int | None = None,
     most_rows: int = MOST_ROWS,
 ) -> Timeline:
     """Lay out facts and the intervals of derived atoms, as `run --as intervals` gives them.
 
     Without `start` and `end` the timeline covers everything. Facts come first, then what is
-    derived, each in the order of their first time points.
+    derived; predicates, and the atoms of each, are in the order of their first time points. When
+    there are more atoms than rows, those with the same first argument share one, and when that is
+    not enough, all of a predicate do.
     """
     facts = [(atom, t, t) for t, atom in elements]
     derived = list(intervals)
@@ -70,51 +81,49 @@ def timeline(
         (Origin.FACT, _spans(facts, first, last)),
         (Origin.DERIVED, _spans(derived, first, last)),
     )
-    whole = sum(len(spans) for _, spans in groups) > most_rows
-    lanes = [
-        lane
-        for origin, spans in groups
-        for lane in (_predicate_lanes(spans, origin) if whole else _atom_lanes(spans, origin))
-    ]
+    for laid_out in (_atom_lanes, _first_argument_lanes, _predicate_lanes):
+        lanes = [lane for origin, spans in groups for lane in laid_out(spans, origin)]
+        if len(lanes) <= most_rows:
+            break
     # Even predicates can be too many; what is left out is said.
     if len(lanes) > most_rows:
         left_out = Lane(f"… {len(lanes) - most_rows + 1} more", Origin.FACT, ())
         lanes = [*lanes[: most_rows - 1], left_out]
-    return Timeline(first, max(first, last), tuple(lanes), window)
+    return Timeline(first, max(first, last), tuple(lanes), tuple(windows), tick)
 
 
 def timeline_lines(shown: Timeline, width: int, people: bool) -> Iterator[str]:
     """The timeline as lines of at most this width; for people with Rich's markup.
 
-    A column stands for one time point, or for equally many when they do not fit. Where a derived
-    atom holds at only some of them, its bar is broken.
+    A time point has one column or a few; when there are more time points than columns, a column
+    stands for equally many. Where a derived atom holds at only some of them, its bar is broken.
 
     >>> p, q = Atom("p"), Atom("q")
     >>> shown = timeline([(1, p), (4, p)], [(q, 1, 3), (q, 5, 6)])
-    >>> print(*timeline_lines(shown, 40, people=False), sep="\\n")
-      1    6
-    p •  •
-    q ━━━ ━━
+    >>> print(*timeline_lines(shown, 20, people=False), sep="\\n")
+      1  2  3  4  5  6
+    p •        •
+    q ━━━━━━━━━   ━━━━━━
     """
     labels = [printable(lane.label) for lane in shown.lanes]
-    if shown.window is not None:
-        labels.append(printable(shown.window.text))
+    labels += [printable(span.text) for span in shown.windows]
     side = min(max(map(len, labels), default=0), _LABEL_WIDTH, max(1, width - _SMALLEST_WIDTH))
     points = shown.end - shown.start + 1
     columns = max(1, width - side - 1)
     per_column = -(-points // columns)
+    wide = min(_WIDEST_POINT, max(1, columns // points))
     columns = -(-points // per_column)
-    yield _line("", side, _axis(shown, columns), "dim" if people else "")
+    axis = Axis(shown.start, shown.end, shown.tick)
+    yield _line("", side, axis.line(columns, per_column, wide), "dim" if people else "")
     for lane in shown.lanes:
-        cells = _cells(lane, shown, columns, per_column)
+        cells = _widened(_cells(lane, shown, columns, per_column), wide)
         colour = "cyan" if lane.origin is Origin.FACT else "green"
         yield _line(lane.label, side, cells, colour if people else "")
-    if shown.window is not None:
-        span = shown.window
+    for span in shown.windows:
         end = shown.end if span.end is None else span.end
         lane = Lane(span.text, Origin.DERIVED, ((span.start, end),) if span.start <= end else ())
         cells = _cells(lane, shown, columns, per_column).replace("━", "░").replace("╍", "░")
-        yield _line(span.text, side, cells, "yellow" if people else "")
+        yield _line(span.text, side, _widened(cells, wide), "yellow" if people else "")
     if per_column > 1:
         yield _line("", side, f"one column is {per_column} time points", "dim" if people else "")
 
@@ -128,10 +137,9 @@ def _line(name: str, side: int, cells: str, colour: str) -> str:
     return f"{escape(name)} [{colour}]{escape(cells.rstrip())}[/]"
 
 
-def _axis(shown: Timeline, columns: int) -> str:
-    first, last = str(shown.start), str(shown.end)
-    gap = columns - len(first) - len(last)
-    return f"{first}{' ' * gap}{last}" if gap > 0 else first
+def _widened(cells: str, wide: int) -> str:
+    """Every time point drawn with several columns: a dot in the first, a bar in all of them."""
+    return "".join(cell.ljust(wide) if cell == "•" else cell * wide for cell in cells)
 
 
 def _cells(lane: Lane, shown: Timeline, columns: int, per_column: int) -> str:
@@ -154,22 +162,42 @@ def _cells(lane: Lane, shown: Timeline, columns: int, per_column: int) -> str:
     )
 
 
-def _spans(
-    rows: Iterable[tuple[Atom, int, int]], first: int, last: int
-) -> dict[Atom, list[Interval]]:
+def _spans(rows: Iterable[tuple[Atom, int, int]], first: int, last: int) -> Spans:
     """The intervals of each atom within the time points, by the first of them."""
-    found: dict[Atom, list[Interval]] = {}
-    for atom, begin, stop in sorted(rows, key=lambda row: (row[1], row[2])):
+    found: Spans = {}
+    for atom, begin, stop in sorted(rows, key=_begin_and_name):
         if stop >= first and begin <= last:
             found.setdefault(atom, []).append((max(begin, first), min(stop, last)))
     return found
 
 
-def _atom_lanes(spans: dict[Atom, list[Interval]], origin: Origin) -> list[Lane]:
-    return [Lane(atom_text(atom), origin, merge(found)) for atom, found in spans.items()]
+def _begin_and_name(row: tuple[Atom, int, int]) -> tuple[int, str]:
+    return row[1], atom_text(row[0])
 
 
-def _predicate_lanes(spans: dict[Atom, list[Interval]], origin: Origin) -> list[Lane]:
+def _atom_lanes(spans: Spans, origin: Origin) -> list[Lane]:
+    by_predicate: dict[Signature, list[Lane]] = {}
+    for atom, found in spans.items():
+        lane = Lane(atom_text(atom), origin, merge(found))
+        by_predicate.setdefault(atom.signature, []).append(lane)
+    return [lane for lanes in by_predicate.values() for lane in lanes]
+
+
+def _first_argument_lanes(spans: Spans, origin: Origin) -> list[Lane]:
+    """`temp(m1,…)` for all atoms of `temp` whose first argument is `m1`."""
+    by_predicate: dict[Signature, dict[str, list[Interval]]] = {}
+    for atom, found in spans.items():
+        first = Atom(atom.predicate, atom.args[:1])
+        label = f"{atom_text(first)[:-1]},…)" if len(atom.args) > 1 else atom_text(first)
+        by_predicate.setdefault(atom.signature, {}).setdefault(label, []).extend(found)
+    return [
+        Lane(label, origin, merge(found))
+        for labelled in by_predicate.values()
+        for label, found in labelled.items()
+    ]
+
+
+def _predicate_lanes(spans: Spans, origin: Origin) -> list[Lane]:
     grouped: dict[Signature, list[Interval]] = {}
     for atom, found in spans.items():
         grouped.setdefault(atom.signature, []).extend(found)

@@ -9,6 +9,8 @@ from tests.run.hypothetical.definition import (
     CONSTANTS,
     INPUTS,
     Definition,
+    Item,
+    SimpleRule,
     Token,
     definitions,
     elements,
@@ -83,3 +85,22 @@ def test_the_judge_itself_agrees_with_trying_all_sets_of_hypotheses(
         minimal = {one for one in sets if not any(other < one for other in sets)}
         given = {h for h, _ in judged[answer] if len(h) <= 2 and h <= universe}
         assert given == minimal, definition.text
+
+
+def test_an_answer_with_variables_beats_its_instances_that_rest_on_more() -> None:
+    """`r(b)` at 1 needs `i(b)` at 1 and rests on `i(a)` at 0: that `i(b)` was there is too much."""
+    compare(
+        Definition(
+            (
+                SimpleRule(
+                    "p",
+                    None,
+                    (Item("always", "i", "X", window=0), Item("some", "i", "a", window=1)),
+                    different=True,
+                ),
+                SimpleRule("r", None, (Item("now", "p", "X"), Item("some", "i", "X", window=1))),
+            )
+        ),
+        frozenset((Token(0, "i", "a"), Token(0, "i", "b"))),
+        0,
+    )

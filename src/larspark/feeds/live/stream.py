@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Protocol, assert_never
+from typing import Protocol, Self, assert_never
 
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
@@ -64,7 +64,8 @@ class LiveStream(Stream):
         self._inbox = Inbox(self._now, queue)
         self._feeder = _feeder(parsed, retry)
         self._begun = False
-        super().__init__(parsed.name, self._batches, Options(clock or tick, on_error, lateness))
+        options = Options(clock or tick, on_error, lateness)
+        super().__init__(parsed.name, self._batches, options, lasting=False)
 
     def stop(self) -> None:
         """End the stream: what has arrived is still delivered. A signal handler may call this."""
@@ -79,6 +80,11 @@ class LiveStream(Stream):
     def queue(self) -> float:
         """How full the queue is, from 0 to 1."""
         return self._inbox.fill
+
+    def _again(self, options: Options) -> Self:
+        # There is no second reading, so the options of the one that will be are changed.
+        self.options = options
+        return self
 
     def _now(self) -> int:
         return 0 if self._clock is None else self._clock.now()

@@ -21,6 +21,7 @@ from larspark.run.hypothetical.patterns import (
     put_condition,
     put_pattern,
     put_time,
+    time_names,
 )
 from larspark.run.hypothetical.solving import Undecided, solutions
 
@@ -38,7 +39,8 @@ def minimal_answers(
         by_answer.setdefault(instance.answer, {})[instance] = None
     kept: list[Instance] = []
     for answer, own in by_answer.items():
-        others = [more for other in general if (more := _specialised(other, answer)) is not None]
+        special = (_specialised(other, answer, rival.background) for other in general)
+        others = [other for other in special if other is not None]
         kept += _best([*own], [*own, *others], rival)
     return kept
 
@@ -122,14 +124,29 @@ def _restricted(
     left = set()
     for condition, negated in instance.where:
         if isinstance(condition, Pattern):
-            left.add(Restriction(put_pattern(condition, bindings), negated))
-            continue
-        ways = solutions((), (put_condition(condition, bindings),), {}, background)
-        decided = next(ways, None)
-        if decided is None:
+            restricted = Restriction(put_pattern(condition, bindings), negated)
+        else:
+            restricted = Restriction(put_condition(condition, bindings), negated)
+        allowed = _allowed(restricted, background)
+        if allowed is False:
             return None
-        left.update(Restriction(undecided) for undecided in decided[1])
+        if allowed is None:
+            left.add(restricted)
     return frozenset(left)
+
+
+def _allowed(restriction: Restriction, background: Background) -> bool | None:
+    """Is it met? None as long as that depends on variables."""
+    condition, negated = restriction
+    if isinstance(condition, Pattern):
+        if any(isinstance(arg, Variable | Time) for arg in condition.args):
+            return None
+        given = any(solutions((condition,), (), {}, background))
+        return given != negated
+    sides = condition[1:]
+    if any(object_names(sides)) or any(name != ORIGIN for name in time_names(sides)):
+        return None
+    return any(solutions((), (condition,), {}, background))
 
 
 def _is_open(literal: Literal) -> bool:
@@ -184,7 +201,9 @@ def _bound(general: Literal, special: Literal, bindings: dict[str, Slot]) -> dic
     return found
 
 
-def _specialised(general: Instance, answer: tuple[Slot, ...]) -> Instance | None:
+def _specialised(
+    general: Instance, answer: tuple[Slot, ...], background: Background
+) -> Instance | None:
     """The instance of a general answer that gives this answer; None if there is none."""
     bindings: dict[str, Slot] = {}
     for slot, wanted in zip(general.answer, answer, strict=True):
@@ -198,11 +217,14 @@ def _specialised(general: Instance, answer: tuple[Slot, ...]) -> Instance | None
                     continue
         if slot != wanted:
             return None
+    where = _restricted(general, bindings, background)
+    if where is None:
+        return None
     return Instance(
         answer,
         frozenset(_put_literal(literal, bindings) for literal in general.evidence),
         frozenset(_put_literal(literal, bindings) for literal in general.hypotheses),
-        general.where,
+        where,
     )
 
 
