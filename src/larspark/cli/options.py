@@ -54,3 +54,13 @@ MapOption = Annotated[
 OnErrorOption = Annotated[OnError, typer.Option("--on-error", help="What a bad line does.")]
 LatenessOption = Annotated[int, typer.Option(min=0, help="Time points of disorder to put right.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON Lines, also at a terminal.")]
+ClockOption = Annotated[
+    str | None, typer.Option(help="Time points by the clock, such as '1s': facts may lack `t`.")
+]
+FollowOption = Annotated[bool, typer.Option("--follow", help="Wait for a file to grow.")]
+RetryOption = Annotated[
+    bool, typer.Option(help="Connect again when a connection ends; without, that ends the run.")
+]
+RecordOption = Annotated[
+    Path | None, typer.Option(help="Keep the facts of a live run here, as a stream to replay.")
+]

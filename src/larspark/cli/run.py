@@ -1,6 +1,7 @@
 """`larspark run`."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -9,12 +10,15 @@ import typer
 from larspark import api
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.live import Watch, flushed, open_live
 from larspark.cli.options import (
     BackgroundFiles,
+    ClockOption,
     Dialect,
     DialectOption,
     EngineName,
     EngineOption,
+    FollowOption,
     Form,
     FromOption,
     HindsightOption,
@@ -25,9 +29,13 @@ from larspark.cli.options import (
     OnError,
     OnErrorOption,
     ProgramFile,
+    RecordOption,
+    RetryOption,
     StreamFile,
     UntilOption,
 )
+from larspark.feeds.live import Recording
+from larspark.run.live import live
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
 from larspark.show.lines import change_lines, interval_lines, point_lines
@@ -54,6 +62,10 @@ def run(
     mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here.")] = None,
     mapping: MapOption = None,
+    clock: ClockOption = None,
+    follow: FollowOption = False,
+    retry: RetryOption = True,
+    record: RecordOption = None,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
@@ -63,11 +75,32 @@ def run(
     if mode is Mode.PUSH and form is not Form.POINTS:
         raise typer.BadParameter("--mode push gives points")
     loaded = load_program(program, dialect)
-    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    tick = loaded.syntax.tick
+    live_source = open_live(
+        stream,
+        clock=clock,
+        start=start,
+        tick=tick,
+        follow=follow,
+        retry=retry,
+        on_error=on_error,
+        lateness=lateness,
+    )
+    source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
     settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
     session = api.open_session(loaded, background_facts(background), engine.value, settings)
-    pieces = replay(session, source.batches(), to=at if at is not None else to, hindsight=hindsight)
-    with writer(output, json) as out:
+    last = at if at is not None else to
+    with writer(output, json) as out, ExitStack() as stack:
+        if live_source is None:
+            pieces = replay(session, source.batches(), to=last, hindsight=hindsight)
+        else:
+            watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
+            stack.enter_context(watch.watching())
+            seen = [watch.draw]
+            if record is not None:
+                seen.append(stack.enter_context(Recording.to(record)).add)
+            answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
+            pieces = flushed(answers, out)
         for line in _answer_lines(pieces, form, at, people=out.people):
             out.line(line)
     say_notes(session)

@@ -75,8 +75,7 @@ class Source:
             )
         if self._place is None:
             return "jsonl"
-        suffixes = [s.lower() for s in PurePath(self.name).suffixes if s.lower() != ".gz"]
-        if suffixes and (found := _SUFFIXES.get(suffixes[-1])):
+        if found := suffix_format(PurePath(self.name)):
             return found
         raise LarsparkError(
             Problem(
@@ -126,6 +125,12 @@ class Source:
 
 
 _FORMATS = ", ".join(FORMATS)
+
+
+def suffix_format(path: PurePath) -> Format | None:
+    """The format that the suffix of a name tells."""
+    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
+    return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
 def _binary(file: IO[bytes] | IO[str]) -> BinaryIO:

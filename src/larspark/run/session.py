@@ -46,6 +46,11 @@ class Session:
         self.engine: Engine = make_engine(self.engine_name, checked, background, settings)
 
     @property
+    def derived(self) -> frozenset[Signature]:
+        """The predicates that the program derives, which a stream must not hold."""
+        return self._checked.derived
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
         return tuple(getattr(self.engine, "notes", ()))
@@ -118,9 +123,7 @@ class Session:
         first: int | None = None
         for signature, t in _extents(batch):
             if signature in self._checked.derived:
-                message = f"the stream holds an atom of `{signature}`, which the program derives"
-                hint = "rename one of the two; `#remember` lets conclusions join the stream"
-                raise LarsparkError(Problem("L401", message, hint=hint))
+                raise LarsparkError(derived_in_stream(signature))
             first = t if first is None else min(first, t)
         if first is not None and self.answered is not None and first <= self.answered:
             message = f"an element at {first} comes too late: answered up to {self.answered}"
@@ -153,6 +156,12 @@ class Session:
         # Sorting is stable: at equal times the program's elements stay in front.
         merged = sorted([*rows, *batch.rows()], key=lambda row: row.t)
         return RowBatch(merged, last_t)
+
+
+def derived_in_stream(signature: Signature) -> Problem:
+    message = f"the stream holds an atom of `{signature}`, which the program derives"
+    hint = "rename one of the two; `#remember` lets conclusions join the stream"
+    return Problem("L401", message, hint=hint)
 
 
 def _within_range(times: Iterable[int | None]) -> None:

@@ -38,6 +38,10 @@ class Writer:
         else:
             self._out.write(text + "\n")
 
+    def flush(self) -> None:
+        """Let out what was written."""
+        self._out.flush()
+
     def json(self, value: Any) -> None:
         self._out.write(json.dumps(value, ensure_ascii=False) + "\n")
 
