@@ -10,8 +10,10 @@ from larspark.scale.session import local_session
 from larspark.scale.sql import DataFrame
 from larspark.scale.streaming import query
 from larspark.scale.streaming.failures import wait
+from larspark.scale.streaming.progress import watch
+from larspark.scale.streaming.sink import json_lines
 
-__all__ = ["local_session", "outputs", "run", "stream", "wait"]
+__all__ = ["json_lines", "local_session", "outputs", "run", "stream", "wait", "watch"]
 
 
 def run(
