@@ -9,6 +9,7 @@ import typer
 from larspark import api
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.on_spark import answers_on_spark
 from larspark.cli.options import (
     BackgroundFiles,
     Dialect,
@@ -27,9 +28,11 @@ from larspark.cli.options import (
     ProgramFile,
     StreamFile,
     UntilOption,
+    Where,
 )
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
+from larspark.run.session import Session
 from larspark.show.lines import change_lines, interval_lines, point_lines
 from larspark.show.terminal import say_what_was_skipped, writer
 
@@ -54,6 +57,7 @@ def run(
     mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here.")] = None,
     mapping: MapOption = None,
+    where: Annotated[Where, typer.Option("--on", help="Where the work is done.")] = Where.LOCAL,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
@@ -62,15 +66,24 @@ def run(
         raise typer.BadParameter("--at and --to exclude each other")
     if mode is Mode.PUSH and form is not Form.POINTS:
         raise typer.BadParameter("--mode push gives points")
+    if mode is Mode.PUSH and where is Where.SPARK:
+        raise typer.BadParameter("--mode push runs locally")
     loaded = load_program(program, dialect)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
     settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
-    session = api.open_session(loaded, background_facts(background), engine.value, settings)
-    pieces = replay(session, source.batches(), to=at if at is not None else to, hindsight=hindsight)
+    given = background_facts(background)
+    to = at if at is not None else to
+    session: Session | None = None
+    if where is Where.SPARK:
+        pieces = answers_on_spark(loaded, source, given, engine.value, settings, to)
+    else:
+        session = api.open_session(loaded, given, engine.value, settings)
+        pieces = replay(session, source.batches(), to=to, hindsight=hindsight)
     with writer(output, json) as out:
         for line in _answer_lines(pieces, form, at, people=out.people):
             out.line(line)
-    say_notes(session)
+    if session is not None:
+        say_notes(session)
     say_what_was_skipped(source)
 
 
