@@ -23,6 +23,11 @@ class OnError(StrEnum):
     SKIP = "skip"
 
 
+class Where(StrEnum):
+    LOCAL = "local"
+    SPARK = "spark"
+
+
 class Dialect(StrEnum):
     LARS = "lars"
     TICKER = "ticker"

@@ -11,6 +11,7 @@ from larspark import api
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
 from larspark.cli.live import Watch, flushed, open_live
+from larspark.cli.on_spark import answers_on_spark
 from larspark.cli.options import (
     BackgroundFiles,
     ClockOption,
@@ -35,11 +36,13 @@ from larspark.cli.options import (
     StreamFile,
     TimeLimitOption,
     UntilOption,
+    Where,
 )
 from larspark.feeds.live import Recording
 from larspark.run.live import live
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
+from larspark.run.session import Session
 from larspark.show.lines import change_lines, interval_lines, point_lines
 from larspark.show.terminal import say_what_was_skipped, writer
 
@@ -70,6 +73,7 @@ def run(
     follow: FollowOption = False,
     retry: RetryOption = True,
     record: RecordOption = None,
+    where: Annotated[Where, typer.Option("--on", help="Where the work is done.")] = Where.LOCAL,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
@@ -78,6 +82,8 @@ def run(
         raise typer.BadParameter("--at and --to exclude each other")
     if mode is Mode.PUSH and form is not Form.POINTS:
         raise typer.BadParameter("--mode push gives points")
+    if mode is Mode.PUSH and where is Where.SPARK:
+        raise typer.BadParameter("--mode push runs locally")
     loaded = load_program(program, dialect)
     tick = loaded.syntax.tick
     live_source = open_live(
@@ -90,25 +96,33 @@ def run(
         on_error=on_error,
         lateness=lateness,
     )
+    if live_source is not None and where is Where.SPARK:
+        raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
     source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
     push = mode is Mode.PUSH
     settings = Settings(start, hindsight, until, push, time_limit, incremental)
-    session = api.open_session(loaded, background_facts(background), engine.value, settings)
+    given = background_facts(background)
     last = at if at is not None else to
+    session: Session | None = None
     with writer(output, json) as out, ExitStack() as stack:
-        if live_source is None:
-            pieces = replay(session, source.batches(), to=last, hindsight=hindsight)
+        if where is Where.SPARK:
+            pieces = answers_on_spark(loaded, source, given, engine.value, settings, last)
         else:
-            watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
-            stack.enter_context(watch.watching())
-            seen = [watch.draw]
-            if record is not None:
-                seen.append(stack.enter_context(Recording.to(record)).add)
-            answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
-            pieces = flushed(answers, out)
+            session = api.open_session(loaded, given, engine.value, settings)
+            if live_source is None:
+                pieces = replay(session, source.batches(), to=last, hindsight=hindsight)
+            else:
+                watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
+                stack.enter_context(watch.watching())
+                seen = [watch.draw]
+                if record is not None:
+                    seen.append(stack.enter_context(Recording.to(record)).add)
+                answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
+                pieces = flushed(answers, out)
         for line in _answer_lines(pieces, form, at, people=out.people):
             out.line(line)
-    say_notes(session)
+    if session is not None:
+        say_notes(session)
     say_what_was_skipped(source)
 
 
