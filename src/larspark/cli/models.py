@@ -8,7 +8,7 @@ from rich.markup import escape
 from larspark import api
 from larspark.base.atoms import atom_text
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
     Dialect,
@@ -27,7 +27,7 @@ from larspark.cli.options import (
     UntilOption,
 )
 from larspark.run.protocol import Settings
-from larspark.show.terminal import errors, say_what_was_skipped, writer
+from larspark.show.terminal import errors, say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -71,5 +71,5 @@ def models(
                 out.json({"model": found, "stream": stream_by_time})
     if not found:
         errors.print(f"no answer stream at {at}")
-    say_notes(session)
+    say_notes(session.notes)
     say_what_was_skipped(source)

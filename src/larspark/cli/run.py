@@ -9,7 +9,7 @@ import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.live import Watch, flushed, open_live
 from larspark.cli.options import (
     BackgroundFiles,
@@ -39,7 +39,9 @@ from larspark.run.live import live
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
 from larspark.show.lines import change_lines, interval_lines, point_lines
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.show.progress import reading_progress
+from larspark.show.strangers import Arrivals, stranger_notes
+from larspark.show.terminal import say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -90,20 +92,25 @@ def run(
     settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
     session = api.open_session(loaded, background_facts(background), engine.value, settings)
     last = at if at is not None else to
+    arrivals = Arrivals()
     with writer(output, json) as out, ExitStack() as stack:
         if live_source is None:
-            pieces = replay(session, source.batches(), to=last, hindsight=hindsight)
+            batches = stack.enter_context(reading_progress(source, source.batches()))
+            batches = arrivals.noting(batches)
+            pieces = replay(session, batches, to=last, hindsight=hindsight)
         else:
             watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
             stack.enter_context(watch.watching())
-            seen = [watch.draw]
+            seen = [watch.draw, arrivals.add]
             if record is not None:
                 seen.append(stack.enter_context(Recording.to(record)).add)
             answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
             pieces = flushed(answers, out)
         for line in _answer_lines(pieces, form, at, people=out.people):
             out.line(line)
-    say_notes(session)
+    say_notes(session.notes)
+    own = {atom.signature for _, atom in session.checked.elements}
+    say_notes(stranger_notes(session.checked.inputs - own, arrivals.signatures))
     say_what_was_skipped(source)
 
 
