@@ -17,6 +17,7 @@ from larspark.api import (
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.windows import register_window
+from larspark.run.protocol import Model
 from larspark.show.stream import Stream
 
 __version__ = "0.1.0"
@@ -25,6 +26,7 @@ __all__ = [
     "Answer",
     "Atom",
     "LarsparkError",
+    "Model",
     "Problem",
     "Program",
     "Reasoner",

@@ -22,6 +22,7 @@ from larspark.cli.options import (
     Form,
     FromOption,
     HindsightOption,
+    IncrementalOption,
     JsonOption,
     LatenessOption,
     MapOption,
@@ -32,6 +33,7 @@ from larspark.cli.options import (
     RecordOption,
     RetryOption,
     StreamFile,
+    TimeLimitOption,
     UntilOption,
 )
 from larspark.feeds.live import Recording
@@ -63,6 +65,8 @@ def run(
     form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
     mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here.")] = None,
+    time_limit: TimeLimitOption = None,
+    incremental: IncrementalOption = False,
     mapping: MapOption = None,
     clock: ClockOption = None,
     follow: FollowOption = False,
@@ -89,7 +93,8 @@ def run(
         lateness=lateness,
     )
     source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
-    settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
+    push = mode is Mode.PUSH
+    settings = Settings(start, hindsight, until, push, time_limit, incremental)
     session = api.open_session(loaded, background_facts(background), engine.value, settings)
     last = at if at is not None else to
     arrivals = Arrivals()
