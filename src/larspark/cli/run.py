@@ -9,7 +9,7 @@ import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.live import Watch, flushed, open_live
 from larspark.cli.on_spark import answers_on_spark
 from larspark.cli.options import (
@@ -44,7 +44,9 @@ from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
 from larspark.run.session import Session
 from larspark.show.lines import change_lines, interval_lines, point_lines
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.show.progress import reading_progress
+from larspark.show.strangers import Arrivals, stranger_notes
+from larspark.show.terminal import say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -104,17 +106,20 @@ def run(
     given = background_facts(background)
     last = at if at is not None else to
     session: Session | None = None
+    arrivals = Arrivals()
     with writer(output, json) as out, ExitStack() as stack:
         if where is Where.SPARK:
             pieces = answers_on_spark(loaded, source, given, engine.value, settings, last)
         else:
             session = api.open_session(loaded, given, engine.value, settings)
             if live_source is None:
-                pieces = replay(session, source.batches(), to=last, hindsight=hindsight)
+                batches = stack.enter_context(reading_progress(source, source.batches()))
+                batches = arrivals.noting(batches)
+                pieces = replay(session, batches, to=last, hindsight=hindsight)
             else:
                 watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
                 stack.enter_context(watch.watching())
-                seen = [watch.draw]
+                seen = [watch.draw, arrivals.add]
                 if record is not None:
                     seen.append(stack.enter_context(Recording.to(record)).add)
                 answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
@@ -122,7 +127,9 @@ def run(
         for line in _answer_lines(pieces, form, at, people=out.people):
             out.line(line)
     if session is not None:
-        say_notes(session)
+        say_notes(session.notes)
+        own = {atom.signature for _, atom in session.checked.elements}
+        say_notes(stranger_notes(session.checked.inputs - own, arrivals.signatures))
     say_what_was_skipped(source)
 
 

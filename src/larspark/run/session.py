@@ -33,7 +33,7 @@ class Session:
             message = "the program can place atoms ever further into the future"
             raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
         _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
-        self._checked = checked
+        self.checked = checked
         self._settings = settings
         self._own = sorted(checked.elements, key=lambda element: element.t)
         self.last_own = self._own[-1].t if self._own else None
@@ -48,7 +48,7 @@ class Session:
     @property
     def derived(self) -> frozenset[Signature]:
         """The predicates that the program derives, which a stream must not hold."""
-        return self._checked.derived
+        return self.checked.derived
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class Session:
     def save(self) -> bytes:
         """The whole state, from which `restore` goes on."""
         return SavedState(
-            program_identity(self._checked),
+            program_identity(self.checked),
             self.engine_name,
             self._settings,
             self.start,
@@ -125,7 +125,7 @@ class Session:
     def restore(self, state: bytes) -> None:
         """Go on from a saved state of the same program, engine and settings."""
         saved = SavedState.from_bytes(state)
-        if saved.program != program_identity(self._checked):
+        if saved.program != program_identity(self.checked):
             raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
         if saved.engine != self.engine_name:
             message = f"the saved state belongs to the engine `{saved.engine}`"
@@ -149,7 +149,7 @@ class Session:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""
         first: int | None = None
         for signature, t in _extents(batch):
-            if signature in self._checked.derived:
+            if signature in self.checked.derived:
                 raise LarsparkError(derived_in_stream(signature))
             first = t if first is None else min(first, t)
         if first is not None and self.answered is not None and first <= self.answered:

@@ -2,4 +2,5 @@
 
 CODES: dict[str, str] = {
     "L501": "A predicate that should be shown is in neither the program nor the stream.",
+    "L502": "A file cannot be written.",
 }
