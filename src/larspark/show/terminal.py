@@ -9,8 +9,9 @@ from typing import IO, Any
 
 from rich.console import Console
 
-from larspark.base.problems import Problem, Severity
+from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import Stream
+from larspark.feeds.live import Sink, is_live, open_sink
 
 # A line of a pipe has no end of its own.
 PLAIN_WIDTH = 100
@@ -21,10 +22,12 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 class Writer:
     """Lines of output, either for people or for programs."""
 
-    def __init__(self, out: IO[str], people: bool) -> None:
+    def __init__(self, out: IO[str] | Sink, people: bool) -> None:
         self.people = people
         self._out = out
-        self._console = Console(file=out, highlight=False, soft_wrap=True) if people else None
+        self._console: Console | None = None
+        if people and not isinstance(out, Sink):
+            self._console = Console(file=out, highlight=False, soft_wrap=True)
 
     @property
     def width(self) -> int:
@@ -47,14 +50,27 @@ class Writer:
 
 
 @contextmanager
-def writer(path: Path | None, as_json: bool) -> Iterator[Writer]:
-    """A writer to standard output or to a file that replaces an older one."""
-    if path is None:
+def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
+    """A writer to standard output, to a file that replaces an older one, or to a live place."""
+    if place is None or place == "-":
         yield Writer(sys.stdout, people=not as_json and sys.stdout.isatty())
         sys.stdout.flush()
-        return
-    with path.open("w", encoding="utf-8") as out:
-        yield Writer(out, people=False)
+    elif is_live(place):
+        with open_sink(place, say) as sink:
+            yield Writer(sink, people=False)
+    else:
+        try:
+            out = Path(place).open("w", encoding="utf-8")  # noqa: SIM115 - closed below
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise LarsparkError(Problem("L324", f"cannot write {place}: {why}")) from None
+        with out:
+            yield Writer(out, people=False)
+
+
+def say(text: str) -> None:
+    """Tell how a live run goes, on standard error."""
+    errors.print(text, style="yellow", markup=False)
 
 
 def complain(problems: Iterable[Problem]) -> None:
