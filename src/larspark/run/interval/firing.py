@@ -31,6 +31,7 @@ from larspark.run.interval.steps import (
     SubtractStep,
     WhereStep,
     WithinStep,
+    where_step,
 )
 
 
@@ -59,6 +60,9 @@ class Head:
         if not self.pending:
             return False
         pending, self.pending = self.pending, []
+        if len(pending) == 1:
+            self.distinct.receive(*pending[0])
+            return True
         start = 0
         # Changes of one sign can be taken together; their order matters only across signs.
         while start < len(pending):
@@ -215,11 +219,12 @@ class _Compiler:
         match condition:
             case Where(_, comparison, negated):
                 left, right = comparison.left, comparison.right
-                step = WhereStep(
-                    comparison.operator, left, right, negated, columns, self._constants
-                )
+                operator = comparison.operator
+                where = WhereStep(operator, left, right, negated, columns, self._constants)
+                step = where_step(where)
             case Let(_, variable, term) if variable in self._columns:
-                step = WhereStep("=", variable, term, False, columns, self._constants)
+                where = WhereStep("=", variable, term, False, columns, self._constants)
+                step = where_step(where)
             case Let(_, variable, term):
                 step = LetStep(term, columns, self._constants)
                 self._columns[variable] = KEYS + len(self._columns)
