@@ -38,14 +38,19 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JoinStep:
-    """Rows with what a store holds for them, while it does; only the picked columns go on."""
+    """Rows with what a store holds for them, while it does; only the picked columns go on.
+
+    A rule that asks the same store twice would find what is new in both places twice: so one of its
+    firings looks only at what is `old`.
+    """
 
     index: Index
     keys: Ints
     picks: Ints
+    old: bool
 
     def __call__(self, rows: Ints) -> Ints:
-        return self.index.join(rows, self.keys, self.picks)
+        return self.index.join(rows, self.keys, self.picks, old=self.old)
 
 
 @dataclass(frozen=True, slots=True)

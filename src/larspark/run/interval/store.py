@@ -72,7 +72,7 @@ class Store:
         self._heads = np.empty((tables, 1 << (capacity - 1).bit_length()), np.uint32)
         self._waits = np.empty(capacity if self._told else 0, np.int64)
         self._due = np.empty(RING if self._told else 0, np.int64)
-        self._counters = np.array([0, len(rows), 0, settled, len(rows), 0], np.int64)
+        self._counters = np.array([0, len(rows), 0, settled, len(rows), 0, 0], np.int64)
         cover_link.run(
             self._rows,
             self._links,
@@ -200,8 +200,11 @@ class Index(NamedTuple):
     number: int
     columns: Ints
 
-    def join(self, batch: Ints, keys: Ints, picks: Ints) -> Ints:
-        """The batch joined with the store; the picked columns come out."""
+    def join(self, batch: Ints, keys: Ints, picks: Ints, *, old: bool) -> Ints:
+        """The batch joined with the store; the picked columns come out.
+
+        With `old` rows may be left out that hold only what was added to the store last.
+        """
         store = self.store
         return join.run(
             store._rows,
@@ -213,6 +216,7 @@ class Index(NamedTuple):
             batch,
             keys,
             picks,
+            old,
         )
 
     def subtract(self, batch: Ints, keys: Ints) -> Ints:

@@ -15,6 +15,7 @@ from larspark.run.interval.kernels.compile import helper, inlined, kernel
 from larspark.run.interval.kernels.layout import (
     DEAD,
     FOREVER,
+    FRESH,
     FROM,
     HEAD,
     KEYS,
@@ -213,6 +214,7 @@ def cover_add(
     buckets = _buckets(rows, heads, columns, counters, batch)
     head, capacity = counters[HEAD], rows.shape[0]
     first = head - counters[LAP]
+    counters[FRESH] = counters[TAIL]
     for source in range(batch.shape[0]):
         start, end = max(batch[source, FROM], floor), batch[source, TO]
         if start > end:
@@ -254,6 +256,9 @@ def cover_add(
         if holder != NONE:
             rows[holder, TO] = high
         else:
+            if touched > 0:
+                # The new row takes over what others held.
+                counters[FRESH] = FOREVER
             _append(rows, links, heads, counters, buckets, batch, source, low, high)
     return pieces[:count], since[:count]
 
