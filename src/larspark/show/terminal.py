@@ -81,7 +81,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> LarsparkError:
-    return LarsparkError(Problem("L502", f"cannot write {path}: {error.strerror or error}"))
+    return LarsparkError(Problem("L324", f"cannot write {path}: {error.strerror or error}"))
 
 
 def complain(problems: Iterable[Problem]) -> None:
