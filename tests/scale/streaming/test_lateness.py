@@ -4,6 +4,7 @@ import os
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.scale import keyed_programs
 from tests.scale.piecewise import arrivals
@@ -104,8 +105,6 @@ def test_time_passes_when_it_has_passed_in_every_dataframe() -> None:
     run = started("p(X) :- a(X).", sources=2)
 
     def take(source: int, *times: int) -> None:
-        import pyarrow as pa
-
         columns = {"t": list(times), "atom": ["a(x)"] * len(times)}
         run.take([[pa.RecordBatch.from_pydict(columns)]], source)
 
@@ -116,6 +115,16 @@ def test_time_passes_when_it_has_passed_in_every_dataframe() -> None:
     take(1, 10)
     assert run.closed == 9
     assert run.intervals == [("p(x)", 1, 2)]
+
+
+def test_where_there_is_no_answer_stream_there_is_a_row_without_an_atom() -> None:
+    pytest.importorskip("clingo")
+    run = started("p(X) :- [2] some a(X). :- p(X), b(X).")
+    feed(run, (1, "a x"), (2, "b x"))
+    feed(run, (3, "b x"))
+    feed(run, (4, "a y"), (9, "a x"))
+    rows = sorted((row["from"], row["to"], row["atom"]) for row in run.rows)
+    assert rows == [(1, 1, "p(x)"), (2, 3, None), (4, 6, "p(y)")]
 
 
 @pytest.mark.parametrize("watermark", ["10 apples", "-1 s", -1, True, None, "s"])
