@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import typer
@@ -13,13 +14,14 @@ from rich.text import Text
 
 from larspark import api
 from larspark.base.facts import AnyBatch
-from larspark.cli.options import OnError
+from larspark.cli.options import Form, OnError
 from larspark.feeds.live import LiveStream, is_live
 from larspark.language.tree import Tick
 from larspark.language.windows import tick_text
+from larspark.run.occasions import Every
 from larspark.run.protocol import Answers
 from larspark.run.session import Session
-from larspark.show.terminal import Writer, errors
+from larspark.show.terminal import Writer, errors, say
 
 _REDRAWN_EVERY = 0.2
 
@@ -27,6 +29,8 @@ _REDRAWN_EVERY = 0.2
 def open_live(
     stream: str,
     *,
+    mapping: str | None,
+    record: Path | None,
     clock: str | None,
     start: int | None,
     tick: Tick | None,
@@ -39,7 +43,11 @@ def open_live(
     if not is_live(stream) and not follow:
         if clock is not None:
             raise typer.BadParameter("--clock is for live streams; a file that grows has --follow")
+        if record is not None:
+            raise typer.BadParameter("--record is for live streams")
         return None
+    if mapping is not None:
+        raise typer.BadParameter("--map is for tables, and live streams are JSON Lines")
     length = None if clock is None else api.parse_tick(clock)
     if length is not None and tick is not None and length != tick:
         raise typer.BadParameter(
@@ -53,12 +61,18 @@ def open_live(
         on_error=on_error.value,
         lateness=lateness,
         retry=retry,
-        say=_say,
+        say=say,
     )
 
 
-def _say(text: str) -> None:
-    errors.print(text, style="yellow", markup=False)
+def parse_every(text: str, form: Form) -> Every:
+    """When to write, as the option says it."""
+    every = Every.parse(text)
+    if every is None:
+        raise typer.BadParameter(f"--every {text}: say time, change, signal or '10 signals'")
+    if every != Every() and form is Form.INTERVALS:
+        raise typer.BadParameter("--as intervals writes an interval when it is known to be over")
+    return every
 
 
 class Watch:

@@ -25,6 +25,11 @@ class OnError(StrEnum):
     SKIP = "skip"
 
 
+class Where(StrEnum):
+    LOCAL = "local"
+    SPARK = "spark"
+
+
 class Dialect(StrEnum):
     LARS = "lars"
     TICKER = "ticker"
@@ -43,6 +48,15 @@ ProgramFile = Annotated[
     Path, typer.Argument(metavar="PROGRAM", help="A .lars file.", callback=existing)
 ]
 StreamFile = Annotated[str, typer.Option("--stream", "-s", help="Events: a file, or - for stdin.")]
+StreamPlace = Annotated[
+    str,
+    typer.Option(
+        "--stream", "-s", help="Events: a file, -, tcp://host:port, tcp://:port, mqtt://host/topic."
+    ),
+]
+OutputOption = Annotated[
+    str | None, typer.Option("--output", "-o", help="Write here: a file, -, tcp://..., mqtt://...")
+]
 BackgroundFiles = Annotated[
     list[Path] | None,
     typer.Option(
@@ -79,4 +93,7 @@ RetryOption = Annotated[
 ]
 RecordOption = Annotated[
     Path | None, typer.Option(help="Keep the facts of a live run here, as a stream to replay.")
+]
+EveryOption = Annotated[
+    str, typer.Option(help="When to write: time, change, signal, or every '10 signals'.")
 ]

@@ -23,4 +23,5 @@ CODES: dict[str, str] = {
     "L321": "A connection cannot be made, or is lost for good.",
     "L322": "A fact lies ahead of the clock.",
     "L323": "A live place needs an optional package that is not installed.",
+    "L324": "A file cannot be written.",
 }

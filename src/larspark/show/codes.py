@@ -2,5 +2,4 @@
 
 CODES: dict[str, str] = {
     "L501": "A predicate that should be shown is in neither the program nor the stream.",
-    "L502": "A file cannot be written.",
 }

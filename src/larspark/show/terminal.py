@@ -11,6 +11,7 @@ from rich.console import Console
 
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import Stream
+from larspark.feeds.live import Sink, is_live, open_sink
 from larspark.show.printable import printable
 
 # A line of a pipe has no end of its own.
@@ -22,7 +23,7 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 class Writer:
     """Lines of output, either for people or for programs."""
 
-    def __init__(self, out: IO[str], people: bool) -> None:
+    def __init__(self, out: IO[str] | Sink, people: bool) -> None:
         self.people = people
         self._out = out
         # Without a file of its own it goes along when a progress bar takes over standard output.
@@ -49,18 +50,26 @@ class Writer:
 
 
 @contextmanager
-def writer(path: Path | None, as_json: bool) -> Iterator[Writer]:
-    """A writer to standard output or to a file that replaces an older one."""
-    if path is None:
+def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
+    """A writer to standard output, to a file that replaces an older one, or to a live place."""
+    if place is None or place == "-":
         yield Writer(sys.stdout, people=not as_json and sys.stdout.isatty())
         sys.stdout.flush()
-        return
-    try:
-        out = path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    with out:
-        yield Writer(out, people=False)
+    elif is_live(place):
+        with open_sink(place, say) as sink:
+            yield Writer(sink, people=False)
+    else:
+        try:
+            out = Path(place).open("w", encoding="utf-8")  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise _unwritable(Path(place), error) from None
+        with out:
+            yield Writer(out, people=False)
+
+
+def say(text: str) -> None:
+    """Tell how a live run goes, on standard error."""
+    errors.print(text, style="yellow", markup=False)
 
 
 def write_file(path: Path, text: str) -> None:
@@ -72,7 +81,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> LarsparkError:
-    return LarsparkError(Problem("L502", f"cannot write {path}: {error.strerror or error}"))
+    return LarsparkError(Problem("L324", f"cannot write {path}: {error.strerror or error}"))
 
 
 def complain(problems: Iterable[Problem]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # At least once: a broker delivers again what it does not know to have arrived.
 QOS = 1
-_KEEPALIVE_SECONDS = 60
+KEEPALIVE_SECONDS = 60
 _FAREWELL_ROUNDS = 20
 
 
@@ -82,7 +82,7 @@ class MqttSubscriber:
             self._subscribed = False
 
         def talk() -> None:
-            client.connect(place.host, place.port, _KEEPALIVE_SECONDS)
+            client.connect(place.host, place.port, KEEPALIVE_SECONDS)
             while not inbox.stopping.is_set():
                 self._step(POLL_SECONDS)
             self._leave()
@@ -111,7 +111,7 @@ class MqttSubscriber:
             self._client.disconnect()
             # A session ends when its client connects and asks for a clean one.
             ending = make_client(self._place, name=self._client_name, clean=True)
-            ending.connect(self._place.host, self._place.port, _KEEPALIVE_SECONDS)
+            ending.connect(self._place.host, self._place.port, KEEPALIVE_SECONDS)
             ending.loop(POLL_SECONDS)
             ending.disconnect()
 

@@ -29,7 +29,7 @@ class Recording:
                 yield cls(out)
         except OSError as error:
             why = error.strerror or str(error)
-            raise LarsparkError(Problem("L301", f"cannot write {path}: {why}")) from None
+            raise LarsparkError(Problem("L324", f"cannot write {path}: {why}")) from None
 
     def add(self, batch: AnyBatch) -> None:
         """Keep a batch."""

@@ -13,7 +13,7 @@ from larspark.feeds.live.retry import keep_connected
 from larspark.feeds.live.traffic import Traffic
 
 _RECEIVE = 1 << 16
-_CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
 # How long it may take to notice that the run is ending.
 POLL_SECONDS = 0.1
 # Each connection may hold an unfinished line, so their number bounds the memory.
@@ -32,7 +32,7 @@ class TcpClient:
 
         def talk() -> None:
             address = (place.host, place.port)
-            with socket.create_connection(address, _CONNECT_SECONDS) as link:
+            with socket.create_connection(address, CONNECT_SECONDS) as link:
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
                 traffic.up(place.name)
                 link.settimeout(POLL_SECONDS)
