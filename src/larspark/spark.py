@@ -8,8 +8,10 @@ from larspark.scale import batch
 from larspark.scale.batch import outputs
 from larspark.scale.session import local_session
 from larspark.scale.sql import DataFrame
+from larspark.scale.streaming import query
+from larspark.scale.streaming.failures import wait
 
-__all__ = ["local_session", "outputs", "run"]
+__all__ = ["local_session", "outputs", "run", "stream", "wait"]
 
 
 def run(
@@ -22,3 +24,16 @@ def run(
     """
     syntax = program.syntax if isinstance(program, Program) else program
     return batch.run(syntax, facts, **options)
+
+
+def stream(
+    program: Program | str, facts: DataFrame | Mapping[str, DataFrame], **options: Any
+) -> DataFrame:
+    """The answers of a program over streaming DataFrames of facts, as a streaming DataFrame.
+
+    The options are those of `larspark.scale.streaming.query.stream`: `time`, `map`, `order`,
+    `watermark`, `background`, `engine`, `start`, `until`, `shards`, `form`, `late`, `on_error`,
+    `on_program_change`.
+    """
+    syntax = program.syntax if isinstance(program, Program) else program
+    return query.stream(syntax, facts, **options)

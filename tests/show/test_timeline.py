@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from larspark.base.atoms import Atom
+from larspark.show.lanes import merge
 from larspark.show.proof import WindowSpan
-from larspark.show.timeline import Timeline, merge, timeline, timeline_lines
+from larspark.show.timeline import Timeline, timeline, timeline_lines
 from larspark.show.timeline_svg import timeline_svg
 
 HOT, COLD, ALARM = Atom("hot", ("m3",)), Atom("cold", ("m3",)), Atom("alarm", ("m3",))
@@ -54,6 +55,11 @@ def test_many_atoms_share_the_row_of_their_predicate() -> None:
 def test_before_that_atoms_with_the_same_first_argument_share_a_row() -> None:
     shown = timeline([(t, Atom("temp", (f"m{t % 3}", t))) for t in range(30)])
     assert [lane.label for lane in shown.lanes] == ["temp(m0,…)", "temp(m1,…)", "temp(m2,…)"]
+
+
+def test_the_largest_predicate_is_put_together_first() -> None:
+    shown = timeline([(t, Atom("temp", (t,))) for t in range(30)], [(HOT, 3, 5), (COLD, 6, 9)])
+    assert [lane.label for lane in shown.lanes] == ["temp/1 (30)", "hot(m3)", "cold(m3)"]
 
 
 def test_a_short_timeline_takes_the_room_there_is() -> None:

@@ -62,6 +62,13 @@ MapOption = Annotated[
 ]
 OnErrorOption = Annotated[OnError, typer.Option("--on-error", help="What a bad line does.")]
 LatenessOption = Annotated[int, typer.Option(min=0, help="Time points of disorder to put right.")]
+TimeLimitOption = Annotated[
+    float | None,
+    typer.Option("--time-limit", min=0.001, help="Seconds that one evaluation may take."),
+]
+IncrementalOption = Annotated[
+    bool, typer.Option("--incremental", help="Keep the solver of `asp` from tick to tick.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON Lines, also at a terminal.")]
 ClockOption = Annotated[
     str | None, typer.Option(help="Time points by the clock, such as '1s': facts may lack `t`.")

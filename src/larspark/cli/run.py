@@ -22,6 +22,7 @@ from larspark.cli.options import (
     Form,
     FromOption,
     HindsightOption,
+    IncrementalOption,
     JsonOption,
     LatenessOption,
     MapOption,
@@ -33,6 +34,7 @@ from larspark.cli.options import (
     RecordOption,
     RetryOption,
     StreamPlace,
+    TimeLimitOption,
     UntilOption,
 )
 from larspark.feeds.live import Recording
@@ -63,6 +65,8 @@ def run(
     form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
     mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
     output: OutputOption = None,
+    time_limit: TimeLimitOption = None,
+    incremental: IncrementalOption = False,
     mapping: MapOption = None,
     clock: ClockOption = None,
     follow: FollowOption = False,
@@ -93,17 +97,20 @@ def run(
         lateness=lateness,
     )
     source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
-    settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
+    push = mode is Mode.PUSH
+    settings = Settings(start, hindsight, until, push, time_limit, incremental)
     session = api.open_session(loaded, background_facts(background), engine.value, settings)
     occasions = Occasions(when)
     last = at if at is not None else to
-    with writer(output, json) as out, ExitStack() as stack:
+    with ExitStack() as stack:
         if live_source is None:
+            out = stack.enter_context(writer(output, json))
             batches = occasions.heard(source.batches())
             pieces = replay(session, batches, to=last, hindsight=hindsight)
         else:
             watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
             stack.enter_context(watch.watching())
+            out = stack.enter_context(writer(output, json))
             seen = [watch.draw, occasions.hear]
             if record is not None:
                 seen.append(stack.enter_context(Recording.to(record)).add)

@@ -11,7 +11,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
-from larspark.run.engines import choose, make_engine
+from larspark.run.engines import WATCHING, choose, make_engine
 from larspark.run.protocol import Answers, Engine, Model, Settings
 from larspark.run.saved import SavedState, program_identity
 
@@ -53,7 +53,10 @@ class Session:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
-        return tuple(getattr(self.engine, "notes", ()))
+        told = tuple(getattr(self.engine, "notes", ()))
+        if self._settings.time_limit is None or self.engine_name in WATCHING:
+            return told
+        return (*told, f"the engine `{self.engine_name}` evaluates without a time limit")
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
@@ -77,17 +80,34 @@ class Session:
     def advance(self, t: int) -> Answers:
         """The answers for every time point after the last advance, up to t."""
         _within_range((t,))
-        if self.answered is not None and t < self.answered:
-            message = f"time point {t} was already passed: answered up to {self.answered}"
-            raise LarsparkError(Problem("L408", message))
-        self.append(RowBatch((), t))
+        self._reach(t)
         self.answered = t
         return self.engine.advance(t)
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
-        """The answer streams at a time point that was not passed yet."""
-        self.append(RowBatch((), at))
+        """The answer streams at a time point that was not passed yet, in a fixed order."""
+        self._reach(at)
         return self.engine.models(at, limit)
+
+    def closest(self, at: int) -> Model | None:
+        """The answer stream at a time point that a run would follow; None without one."""
+        self._reach(at)
+        return self.engine.closest(at)
+
+    def count(self, at: int) -> int:
+        """How many answer streams there are at a time point."""
+        self._reach(at)
+        return self.engine.count(at)
+
+    def cautious(self, at: int) -> Model | None:
+        """What every answer stream at a time point holds; None without one."""
+        self._reach(at)
+        return self.engine.cautious(at)
+
+    def brave(self, at: int) -> Model | None:
+        """What at least one answer stream at a time point holds; None without one."""
+        self._reach(at)
+        return self.engine.brave(at)
 
     def save(self) -> bytes:
         """The whole state, from which `restore` goes on."""
@@ -117,6 +137,13 @@ class Session:
         self._latest, self._next_seq = saved.latest, saved.next_seq
         if self._latest is not None:
             self._own = [element for element in self._own if element.t > self._latest]
+
+    def _reach(self, t: int) -> None:
+        """Time moves on to t, which must not lie before what was answered."""
+        if self.answered is not None and t < self.answered:
+            message = f"time point {t} was already passed: answered up to {self.answered}"
+            raise LarsparkError(Problem("L408", message))
+        self.append(RowBatch((), t))
 
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""

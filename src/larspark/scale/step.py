@@ -32,7 +32,7 @@ def answer_piece(packed: pa.Table, job_text: str) -> pa.Table:
     session = loaded.session(job.grid.timeline_start(piece))
     # Every piece has a row without facts, so that it is worked on although it has none.
     rows = (row for row in packed.to_pylist() if row["payload"] is not None)
-    facts = gather((row["place"], row["predicate"], row["payload"]) for row in rows)
+    facts = unpacked((row["place"], row["predicate"], row["payload"]) for row in rows)
     segments = in_arrival_order(facts, job.counts_tuples)
     session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if session.start is not None and session.start < first:
@@ -49,11 +49,16 @@ class Facts(NamedTuple):
     table: pa.Table
 
 
-def gather(packed: Iterable[tuple[int, str, bytes]]) -> list[Facts]:
-    """Places, predicates and payloads as facts: those with the same types in one table."""
+def unpacked(packed: Iterable[tuple[int, str, bytes]]) -> list[Facts]:
+    """Places, predicates and payloads as facts."""
+    tables = ((p, name, pa.ipc.open_stream(payload).read_all()) for p, name, payload in packed)
+    return merged(Facts(*each) for each in tables)
+
+
+def merged(facts: Iterable[Facts]) -> list[Facts]:
+    """Facts from the same place with the same predicate and types, in one table each."""
     gathered: dict[tuple[int, str, tuple[str, ...]], list[pa.Table]] = {}
-    for place, predicate, payload in packed:
-        table = pa.ipc.open_stream(payload).read_all()
+    for place, predicate, table in facts:
         kinds = tuple(map(str, table.schema.types))
         gathered.setdefault((place, predicate, kinds), []).append(table)
     return [

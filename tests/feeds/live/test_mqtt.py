@@ -111,7 +111,7 @@ def test_with_the_broker_killed_and_started_again_the_counts_add_up(broker):
         for number in range(200, 250):
             client.publish("events", fact(number), qos=1)
         broker.start()
-        wait_for(lambda: subscriber.subscriptions == 2)
+        wait_for(lambda: subscriber.subscriptions == 2 and client.is_connected())
         for number in range(250, 450):
             client.publish("events", fact(number), qos=1).wait_for_publish(20)
         wait_for(lambda: subscriber.found[-1] == "p(449)")

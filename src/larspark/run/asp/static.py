@@ -119,8 +119,8 @@ class StaticGrounding:
 
     def _ground(self, everything: bool) -> Control:
         control = new_control()
-        control.add("base", [], self._text.program)
-        control.add("base", [], self._text.show_all if everything else self._text.show_now)
+        text = self._text.showing_all if everything else self._text.showing_now
+        control.add("base", [], text)
         self._calculated = 0
         self._stopped = None
         try:

@@ -229,7 +229,8 @@ class Grounding:
         occurrence = premise.occurrence
         # Its own variables may differ from time point to time point, and so do their names.
         own: dict[str, Slot] = {
-            name: Variable(f"{name.partition('.')[0]}{point}") for name in occurrence.local
+            name: Variable(f"{name.partition('.')[0]}{point}.{premise.kind}")
+            for name in occurrence.local
         }
         all_bindings = bindings | own
         pattern = put_pattern(occurrence.pattern, all_bindings)
