@@ -16,6 +16,7 @@ from larspark.api import (
 )
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.live import LiveStream
 from larspark.meaning.windows import register_window
 from larspark.run.protocol import Model
 from larspark.show.stream import Stream
@@ -26,6 +27,7 @@ __all__ = [
     "Answer",
     "Atom",
     "LarsparkError",
+    "LiveStream",
     "Model",
     "Problem",
     "Program",

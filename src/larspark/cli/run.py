@@ -114,18 +114,21 @@ def run(
     last = at if at is not None else to
     session: Session | None = None
     arrivals = Arrivals()
-    with writer(output, json) as out, ExitStack() as stack:
+    with ExitStack() as stack:
         if where is Where.SPARK:
+            out = stack.enter_context(writer(output, json))
             pieces = answers_on_spark(loaded, source, given, engine.value, settings, last)
         else:
             session = api.open_session(loaded, given, engine.value, settings)
             if live_source is None:
                 batches = stack.enter_context(reading_progress(source, source.batches()))
+                out = stack.enter_context(writer(output, json))
                 batches = occasions.heard(arrivals.noting(batches))
                 pieces = replay(session, batches, to=last, hindsight=hindsight)
             else:
                 watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
                 stack.enter_context(watch.watching())
+                out = stack.enter_context(writer(output, json))
                 seen = [watch.draw, arrivals.add, occasions.hear]
                 if record is not None:
                     seen.append(stack.enter_context(Recording.to(record)).add)
