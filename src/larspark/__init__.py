@@ -27,6 +27,7 @@ __all__ = [
     "Atom",
     "LarsparkError",
     "Model",
+    "Monitor",
     "Problem",
     "Program",
     "Reasoner",
