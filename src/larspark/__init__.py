@@ -5,6 +5,7 @@ from types import ModuleType
 
 from larspark.api import (
     Answer,
+    Monitor,
     Program,
     Reasoner,
     Report,
