@@ -97,6 +97,8 @@ def run(
         lateness=lateness,
     )
     source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
+    if start is None and live_source is not None:
+        start = live_source.begin()
     push = mode is Mode.PUSH
     settings = Settings(start, hindsight, until, push, time_limit, incremental)
     session = api.open_session(loaded, background_facts(background), engine.value, settings)
