@@ -119,6 +119,8 @@ def run(
     if live_source is not None and where is Where.SPARK:
         raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
     source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
+    if start is None and live_source is not None:
+        start = live_source.begin()
     push = mode is Mode.PUSH
     settings = Settings(start, hindsight, until, push, time_limit, incremental)
     given = background_facts(background)
