@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 import larspark as lp
+from larspark.base.facts import RowBatch
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
 
 PROGRAM = "hot(M) :- [3] some temp(M, V), V > 90. alarm(M) :- hot(M), not [5] some serviced(M)."
 
@@ -85,3 +88,34 @@ def test_elements_out_of_order_are_refused_and_leave_nothing_behind() -> None:
     with pytest.raises(lp.LarsparkError, match="which the program derives"):
         reasoner.append(5, ["hot(m1)"])
     assert shown(list(reasoner.advance(6))) == [(5, []), (6, [])]
+
+
+@pytest.mark.parametrize("engine", ["interval", "asp", "tms", "oracle"])
+def test_time_points_may_be_large_and_are_refused_beyond_the_range(engine: str) -> None:
+    far = 2**59
+    reasoner = lp.Reasoner(PROGRAM, engine=engine)
+    reasoner.append(far - 2, ["temp(m1,95)"])
+    assert shown(list(reasoner.advance(far))) == [
+        (t, ["alarm(m1)", "hot(m1)"]) for t in (far - 2, far - 1, far)
+    ]
+    with pytest.raises(lp.LarsparkError, match="too far from 0"):
+        reasoner.append(far + 1, ["temp(m1,95)"])
+    with pytest.raises(lp.LarsparkError, match="too far from 0"):
+        lp.Reasoner(PROGRAM, engine=engine, start=-far - 1)
+
+
+def test_a_session_restored_before_a_programs_own_elements_takes_them_once() -> None:
+    program = lp.Program.parse("@8 again. still :- [#1] some again.").check().checked
+
+    def session() -> Session:
+        return Session(program, (), "interval", Settings(start=0, hindsight=True))
+
+    stopped = session()
+    stopped.append(RowBatch((), 9))
+    stopped.advance(3)
+    restored = session()
+    restored.restore(stopped.save())
+    assert [(p.t, len(p.atoms or ())) for p in restored.advance(9).points()][-2:] == [
+        (8, 1),
+        (9, 1),
+    ]

@@ -109,7 +109,7 @@ def _worst_day(console: Console, found: Found) -> None:
         if atom.predicate in shown and begin <= last and end >= first
     ]
     console.print(f"\n[bold]The worst day, {_when(first)[:10]}[/]")
-    laid_out = timeline((), rows, start=first, end=last)
+    laid_out = timeline((), rows, start=first, end=last, tick=60_000_000)
     for line in timeline_lines(laid_out, width=min(console.width, 130), people=True):
         console.print(line, soft_wrap=True)
 

@@ -3,11 +3,22 @@
 from importlib import import_module
 from types import ModuleType
 
-from larspark.api import Answer, Program, Reasoner, Report, explain, hypothesize, query, run
+from larspark.api import (
+    Answer,
+    Program,
+    Reasoner,
+    Report,
+    explain,
+    hypothesize,
+    query,
+    run,
+    show,
+)
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds import Stream
 from larspark.meaning.windows import register_window
+from larspark.run.protocol import Model
+from larspark.show.stream import Stream
 
 __version__ = "0.1.0"
 
@@ -15,6 +26,7 @@ __all__ = [
     "Answer",
     "Atom",
     "LarsparkError",
+    "Model",
     "Problem",
     "Program",
     "Reasoner",
@@ -27,6 +39,7 @@ __all__ = [
     "query",
     "register_window",
     "run",
+    "show",
 ]
 
 

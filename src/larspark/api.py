@@ -28,7 +28,9 @@ from larspark.run.replay import intervals, replay, up_to
 from larspark.run.saved import SavedState
 from larspark.run.session import Session
 from larspark.show.explanation import Explanation, explain_atom, parse_goal
+from larspark.show.picture import Picture, Scene, picture_run
 from larspark.show.report import report_json, report_text
+from larspark.show.tables import answer_html
 
 
 class Answer(NamedTuple):
@@ -38,6 +40,9 @@ class Answer(NamedTuple):
     atoms: frozenset[Atom] | None
     added: frozenset[Atom]
     removed: frozenset[Atom]
+
+    def _repr_html_(self) -> str:
+        return answer_html(self.t, self.atoms, self.added, self.removed)
 
 
 @dataclass(frozen=True)
@@ -147,9 +152,11 @@ class Reasoner:
         start: int | None = None,
         hindsight: bool = False,
         until: int | None = None,
+        time_limit: float | None = None,
+        incremental: bool = False,
     ) -> None:
         self.program = Program.parse(program) if isinstance(program, str) else program
-        settings = Settings(start=start, hindsight=hindsight, until=until)
+        settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
         self._prepared = prepare(self.program, background, settings)
         self._settings = settings
         self.session = Session(*self._prepared, engine, settings)
@@ -184,6 +191,27 @@ class Reasoner:
     def models(self, at: int, limit: int | None = None) -> list[Model]:
         """All answer streams at a time point, or the first ones."""
         return list(self.session.models(at, limit))
+
+    def closest(self, at: int) -> Model | None:
+        """The answer stream at a time point that `advance` would follow; None without one."""
+        return self.session.closest(at)
+
+    def count(self, at: int) -> int:
+        """How many answer streams there are at a time point."""
+        return self.session.count(at)
+
+    def cautious(self, at: int) -> Model | None:
+        """What every answer stream at a time point holds; None without one."""
+        return self.session.cautious(at)
+
+    def brave(self, at: int) -> Model | None:
+        """What at least one answer stream at a time point holds; None without one."""
+        return self.session.brave(at)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know about the answers, such as that one of several is followed."""
+        return self.session.notes
 
     def explain(self, atom: Atom | str, at: int | None = None) -> Explanation:
         """Why an atom holds at a time point (the last one answered), or what is missing."""
@@ -233,21 +261,20 @@ class Reasoner:
             start=settings.start,
             hindsight=settings.hindsight,
             until=settings.until,
+            time_limit=settings.time_limit,
+            incremental=settings.incremental,
         )
         reasoner.session.restore(saved.to_bytes())
         reasoner._history.forget_up_to(saved.latest)
         return reasoner
 
 
-def models(
-    session: Session, stream: Stream, at: int, *, limit: int | None = None, hindsight: bool = False
-) -> Iterator[Model]:
-    """The answer streams at a time point of a stream."""
+def feed(session: Session, stream: Stream, at: int, *, hindsight: bool = False) -> None:
+    """Let a session know what is known of a stream at a time point."""
     for batch in stream.batches():
         session.append(batch if hindsight else up_to(batch, at))
         if not hindsight and batch.last_t is not None and batch.last_t > at:
             break
-    return session.models(at, limit)
 
 
 def parse_tick(text: str) -> tree.Tick:
@@ -278,6 +305,34 @@ def explain(
     if start is None:
         settings = settings._replace(start=stream.first_t)
     return explain_atom(checked, goal, at, elements, atoms, settings=settings, when=when)
+
+
+def show(
+    program: Program | str,
+    stream: Stream,
+    *,
+    background: Iterable[Atom | str] = (),
+    engine: str = "auto",
+    start: int | None = None,
+    hindsight: bool = False,
+    until: int | None = None,
+    to: int | None = None,
+    view: tuple[int, int] | None = None,
+    at: int | None = None,
+    only: Sequence[str] = (),
+) -> Picture:
+    """A run as a timeline: facts, what is derived from them, and the windows at a time point.
+
+    Read and evaluated up to the time point `to`, drawn from the first to the last time point of
+    `view`, and only for the predicates `only`, if any are named.
+    """
+    program = Program.parse(program) if isinstance(program, str) else program
+    settings = Settings(start, hindsight, until)
+    checked, atoms = prepare(program, background, settings)
+    tick = program.syntax.tick
+    batches = stream.with_tick(None if tick is None else tick.microseconds).batches()
+    session = Session(checked, atoms, engine, settings)
+    return picture_run(session, checked, batches, settings, Scene(to, view, at, only))
 
 
 def hypothesize(

@@ -40,7 +40,7 @@ def test_a_proof_as_text() -> None:
         "│  └─ b(a)   background\n"
         "└─ not [4] some p(a)   no p(a) in [3,7]\n"
         "holds until 7 if nothing more arrives\n"
-        "this proof would end with an arrival of p(a)"
+        "this proof could end with an arrival of p(a)"
     )
 
 

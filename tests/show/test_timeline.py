@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from larspark.base.atoms import Atom
-from larspark.show.notebook import answers_html, stream_html
+from larspark.show.lanes import merge
 from larspark.show.proof import WindowSpan
-from larspark.show.timeline import Timeline, merge, timeline, timeline_lines
+from larspark.show.timeline import Timeline, timeline, timeline_lines
 from larspark.show.timeline_svg import timeline_svg
 
 HOT, COLD, ALARM = Atom("hot", ("m3",)), Atom("cold", ("m3",)), Atom("alarm", ("m3",))
@@ -25,14 +25,14 @@ def test_facts_are_dots_and_conclusions_are_bars() -> None:
         [(10, HOT), (11, HOT), (12, HOT), (14, COLD)],
         [(ALARM, 12, 14), (ALARM, 17, 18)],
         end=19,
-        window=WindowSpan("[3]", 11, 14),
+        windows=[WindowSpan("[3] at 14", 11, 14)],
     )
-    assert lines(shown) == [
-        "          10      19",
+    assert lines(shown, 29) == [
+        "          10   15 19",
         "hot(m3)   •••",
         "cold(m3)      •",
         "alarm(m3)   ━━━  ━━",
-        "[3]        ░░░░",
+        "[3] at 14  ░░░░",
     ]
 
 
@@ -50,6 +50,38 @@ def test_many_atoms_share_the_row_of_their_predicate() -> None:
     shown = timeline([(t, Atom("p", (t,))) for t in range(100)])
     assert [lane.label for lane in shown.lanes] == ["p/1 (100)"]
     assert shown.lanes[0].intervals == ((0, 99),)
+
+
+def test_before_that_atoms_with_the_same_first_argument_share_a_row() -> None:
+    shown = timeline([(t, Atom("temp", (f"m{t % 3}", t))) for t in range(30)])
+    assert [lane.label for lane in shown.lanes] == ["temp(m0,…)", "temp(m1,…)", "temp(m2,…)"]
+
+
+def test_the_largest_predicate_is_put_together_first() -> None:
+    shown = timeline([(t, Atom("temp", (t,))) for t in range(30)], [(HOT, 3, 5), (COLD, 6, 9)])
+    assert [lane.label for lane in shown.lanes] == ["temp/1 (30)", "hot(m3)", "cold(m3)"]
+
+
+def test_a_short_timeline_takes_the_room_there_is() -> None:
+    shown = timeline([(1, HOT)], [(ALARM, 2, 3)], end=3)
+    assert lines(shown, 30) == [
+        "          1     2     3",
+        "hot(m3)   •",
+        "alarm(m3)       ━━━━━━━━━━━━",
+    ]
+
+
+def test_timestamps_are_shown_as_clock_times() -> None:
+    minute = 60_000_000
+    first = 22_619_820  # 2013-01-03 05:00 UTC
+    shown = timeline([(first, HOT), (first + 59, HOT)], tick=minute)
+    assert lines(shown, 70)[0].split() == [
+        *("05:00", "05:15", "05:30", "05:45"),
+        "05:59",
+    ]
+    assert "2013-01-03 05:00 to 2013-01-03 05:59 UTC" in timeline_svg(shown)
+    # A tick alone is no reason: small time points count from a beginning of their own.
+    assert lines(timeline([(0, HOT), (9, HOT)], tick=minute), 30)[0].split()[0] == "0"
 
 
 def test_too_many_predicates_are_counted() -> None:
@@ -80,7 +112,7 @@ def test_no_line_is_wider_than_asked_for(
     shown = timeline(
         [(t, Atom("a_rather_long_name_of_a_fact", (t % 3,))) for t in dots],
         [(ALARM, begin, begin + length) for begin, length in bars],
-        window=WindowSpan("[5]", 0, 5),
+        windows=[WindowSpan("[5]", 0, 5)],
     )
     for line in lines(shown, width):
         assert len(line) <= max(width, 60)
@@ -98,17 +130,10 @@ def test_merged_intervals_cover_the_same_time_points(spans: list[tuple[int, int]
 
 def test_no_name_becomes_markup_in_a_timeline() -> None:
     evil = Atom("p", ("</text><script>alert(1)</script>[red]\x1b[2J",))
-    shown = timeline([(1, evil)], [(evil, 2, 3)], window=WindowSpan("<b>", 1, 2))
+    shown = timeline([(1, evil)], [(evil, 2, 3)], windows=[WindowSpan("<b>", 1, 2)])
     root = ElementTree.fromstring(timeline_svg(shown))  # noqa: S314 - it is our own
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags <= {"svg", "title", "rect", "text", "line", "circle"}
     coloured = [Text.from_markup(line).plain for line in timeline_lines(shown, 100, people=True)]
     assert [line.rstrip() for line in coloured] == lines(shown, 100)
     assert "\x1b" not in "".join(coloured)
-
-
-def test_notebooks_show_streams_and_answers() -> None:
-    picture = stream_html([(1, HOT)], "one <fact>")
-    assert picture.startswith("<svg")
-    assert picture.endswith("<p>one &lt;fact&gt;</p>")
-    assert "alarm(m3)" in answers_html([(1, HOT)], [(ALARM, 1, 2)])

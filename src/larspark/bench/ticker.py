@@ -103,13 +103,13 @@ def _interval(setup: Checked, given: Iterable[Atom]) -> Engine:
 def _one_shot(checked: Checked, given: Iterable[Atom]) -> Engine:
     from larspark.run.asp.engine import AspEngine
 
-    return AspEngine(checked, given, Settings(), mode="one-shot")
+    return AspEngine(checked, given, Settings())
 
 
 def _incremental(checked: Checked, given: Iterable[Atom]) -> Engine:
     from larspark.run.asp.engine import AspEngine
 
-    return AspEngine(checked, given, Settings(), mode="incremental")
+    return AspEngine(checked, given, Settings(incremental=True))
 
 
 def _tms(checked: Checked, given: Iterable[Atom]) -> Engine:

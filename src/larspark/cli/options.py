@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from larspark.cli.paths import all_existing, existing
+
 
 class Form(StrEnum):
     POINTS = "points"
@@ -23,6 +25,11 @@ class OnError(StrEnum):
     SKIP = "skip"
 
 
+class Where(StrEnum):
+    LOCAL = "local"
+    SPARK = "spark"
+
+
 class Dialect(StrEnum):
     LARS = "lars"
     TICKER = "ticker"
@@ -37,11 +44,27 @@ class EngineName(StrEnum):
     ORACLE = "oracle"
 
 
-ProgramFile = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A .lars file.")]
+ProgramFile = Annotated[
+    Path, typer.Argument(metavar="PROGRAM", help="A .lars file.", callback=existing)
+]
 StreamFile = Annotated[str, typer.Option("--stream", "-s", help="Events: a file, or - for stdin.")]
+StreamPlace = Annotated[
+    str,
+    typer.Option(
+        "--stream", "-s", help="Events: a file, -, tcp://host:port, tcp://:port, mqtt://host/topic."
+    ),
+]
+OutputOption = Annotated[
+    str | None, typer.Option("--output", "-o", help="Write here: a file, -, tcp://..., mqtt://...")
+]
 BackgroundFiles = Annotated[
     list[Path] | None,
-    typer.Option("--background", "-b", help="Background data: .lars, .csv, .jsonl or .parquet."),
+    typer.Option(
+        "--background",
+        "-b",
+        help="Background data: .lars, .csv, .jsonl or .parquet.",
+        callback=all_existing,
+    ),
 ]
 EngineOption = Annotated[EngineName, typer.Option("--engine", "-e", help="Who computes.")]
 DialectOption = Annotated[Dialect, typer.Option(help="How to read the program.")]
@@ -53,4 +76,24 @@ MapOption = Annotated[
 ]
 OnErrorOption = Annotated[OnError, typer.Option("--on-error", help="What a bad line does.")]
 LatenessOption = Annotated[int, typer.Option(min=0, help="Time points of disorder to put right.")]
+TimeLimitOption = Annotated[
+    float | None,
+    typer.Option("--time-limit", min=0.001, help="Seconds that one evaluation may take."),
+]
+IncrementalOption = Annotated[
+    bool, typer.Option("--incremental", help="Keep the solver of `asp` from tick to tick.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON Lines, also at a terminal.")]
+ClockOption = Annotated[
+    str | None, typer.Option(help="Time points by the clock, such as '1s': facts may lack `t`.")
+]
+FollowOption = Annotated[bool, typer.Option("--follow", help="Wait for a file to grow.")]
+RetryOption = Annotated[
+    bool, typer.Option(help="Connect again when a connection ends; without, that ends the run.")
+]
+RecordOption = Annotated[
+    Path | None, typer.Option(help="Keep the facts of a live run here, as a stream to replay.")
+]
+EveryOption = Annotated[
+    str, typer.Option(help="When to write: time, change, signal, or every '10 signals'.")
+]

@@ -1,37 +1,54 @@
 """`larspark run`."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.live import Watch, flushed, open_live, parse_every
+from larspark.cli.on_spark import answers_on_spark
 from larspark.cli.options import (
     BackgroundFiles,
+    ClockOption,
     Dialect,
     DialectOption,
     EngineName,
     EngineOption,
+    EveryOption,
+    FollowOption,
     Form,
     FromOption,
     HindsightOption,
+    IncrementalOption,
     JsonOption,
     LatenessOption,
     MapOption,
     Mode,
     OnError,
     OnErrorOption,
+    OutputOption,
     ProgramFile,
-    StreamFile,
+    RecordOption,
+    RetryOption,
+    StreamPlace,
+    TimeLimitOption,
     UntilOption,
+    Where,
 )
+from larspark.feeds.live import Recording
+from larspark.run.live import live
+from larspark.run.occasions import Every, Occasions, changes_between
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
+from larspark.run.session import Session
 from larspark.show.lines import change_lines, interval_lines, point_lines
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.show.progress import reading_progress
+from larspark.show.strangers import Arrivals, stranger_notes
+from larspark.show.terminal import say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -40,7 +57,7 @@ from larspark.show.terminal import say_what_was_skipped, writer
 )
 def run(
     program: ProgramFile,
-    stream: StreamFile,
+    stream: StreamPlace,
     background: BackgroundFiles = None,
     engine: EngineOption = EngineName.AUTO,
     start: FromOption = None,
@@ -52,8 +69,16 @@ def run(
     on_error: OnErrorOption = OnError.FAIL,
     form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
     mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here.")] = None,
+    output: OutputOption = None,
+    time_limit: TimeLimitOption = None,
+    incremental: IncrementalOption = False,
     mapping: MapOption = None,
+    clock: ClockOption = None,
+    follow: FollowOption = False,
+    retry: RetryOption = True,
+    record: RecordOption = None,
+    where: Annotated[Where, typer.Option("--on", help="Where the work is done.")] = Where.LOCAL,
+    every: EveryOption = "time",
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
@@ -62,29 +87,79 @@ def run(
         raise typer.BadParameter("--at and --to exclude each other")
     if mode is Mode.PUSH and form is not Form.POINTS:
         raise typer.BadParameter("--mode push gives points")
+    if mode is Mode.PUSH and where is Where.SPARK:
+        raise typer.BadParameter("--mode push runs locally")
+    when = parse_every(every, form)
     loaded = load_program(program, dialect)
-    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
-    settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
-    session = api.open_session(loaded, background_facts(background), engine.value, settings)
-    pieces = replay(session, source.batches(), to=at if at is not None else to, hindsight=hindsight)
-    with writer(output, json) as out:
-        for line in _answer_lines(pieces, form, at, people=out.people):
+    tick = loaded.syntax.tick
+    live_source = open_live(
+        stream,
+        mapping=mapping,
+        record=record,
+        clock=clock,
+        start=start,
+        tick=tick,
+        follow=follow,
+        retry=retry,
+        on_error=on_error,
+        lateness=lateness,
+    )
+    if live_source is not None and where is Where.SPARK:
+        raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
+    source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
+    push = mode is Mode.PUSH
+    settings = Settings(start, hindsight, until, push, time_limit, incremental)
+    given = background_facts(background)
+    occasions = Occasions(when)
+    last = at if at is not None else to
+    session: Session | None = None
+    arrivals = Arrivals()
+    with writer(output, json) as out, ExitStack() as stack:
+        if where is Where.SPARK:
+            pieces = answers_on_spark(loaded, source, given, engine.value, settings, last)
+        else:
+            session = api.open_session(loaded, given, engine.value, settings)
+            if live_source is None:
+                batches = stack.enter_context(reading_progress(source, source.batches()))
+                batches = occasions.heard(arrivals.noting(batches))
+                pieces = replay(session, batches, to=last, hindsight=hindsight)
+            else:
+                watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
+                stack.enter_context(watch.watching())
+                seen = [watch.draw, arrivals.add, occasions.hear]
+                if record is not None:
+                    seen.append(stack.enter_context(Recording.to(record)).add)
+                answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
+                pieces = flushed(answers, out)
+        chosen = None if when == Every() else occasions
+        for line in _answer_lines(pieces, form, at, chosen, people=out.people):
             out.line(line)
-    say_notes(session)
+    if session is not None:
+        say_notes(session.notes)
+        own = {atom.signature for _, atom in session.checked.elements}
+        say_notes(stranger_notes(session.checked.inputs - own, arrivals.signatures))
     say_what_was_skipped(source)
 
 
 def _answer_lines(
-    pieces: Iterable[Answers], form: Form, at: int | None, people: bool
+    pieces: Iterable[Answers],
+    form: Form,
+    at: int | None,
+    occasions: Occasions | None,
+    people: bool,
 ) -> Iterator[str]:
+    points = (point for piece in pieces for point in piece.points())
     match form:
         case Form.POINTS:
-            points = (point for piece in pieces for point in piece.points())
-            return point_lines((p for p in points if at is None or p.t == at), people)
+            chosen = points if occasions is None else occasions.chosen(points)
+            return point_lines((p for p in chosen if at is None or p.t == at), people)
         case Form.INTERVALS:
             found = intervals(pieces)
             return interval_lines(
                 (row for row in found if at is None or row[1] <= at <= row[2]), people
             )
         case Form.CHANGES:
-            return change_lines((c for c in changes(pieces) if at is None or c.t == at), people)
+            changed = (
+                changes(pieces) if occasions is None else changes_between(occasions.chosen(points))
+            )
+            return change_lines((c for c in changed if at is None or c.t == at), people)

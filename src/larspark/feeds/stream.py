@@ -3,9 +3,10 @@
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from larspark.base.atoms import Atom, Element
 from larspark.base.facts import AnyBatch, Row, RowBatch
@@ -40,9 +41,13 @@ class Stream:
     2
     """
 
-    def __init__(self, name: str, reader: _Reader, options: Options) -> None:
+    def __init__(
+        self, name: str, reader: _Reader, options: Options, *, lasting: bool = True
+    ) -> None:
         self.name = name
         self.options = options
+        # Whether it can be read again: standard input and pipes cannot.
+        self.lasting = lasting
         self._reader = reader
         self._reading = Reading()
 
@@ -57,7 +62,7 @@ class Stream:
         on_error: OnError = "fail",
         lateness: int = 0,
         batch_size: int = BATCH_SIZE,
-    ) -> "Stream":
+    ) -> Self:
         """A stream in a file, an open file, or standard input (`-`).
 
         The suffix tells the format, unless `format` does. Tables (CSV, Parquet, Arrow) need a
@@ -72,6 +77,7 @@ class Stream:
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
             with place.open() as file:
+                reading.share = partial(place.share_of, file)
                 match form:
                     case "jsonl":
                         blocks = jsonl.stream_blocks(file, place.name, options.tick)
@@ -83,7 +89,7 @@ class Stream:
                         table = open_table(file, place.name, form, options.batch_size)
                         yield from column_batches(table, mappings, options, reading)
 
-        return cls(place.name, reader, options)
+        return cls(place.name, reader, options, lasting=place.lasting)
 
     @classmethod
     def of(
@@ -94,7 +100,7 @@ class Stream:
         on_error: OnError = "fail",
         lateness: int = 0,
         batch_size: int = BATCH_SIZE,
-    ) -> "Stream":
+    ) -> Self:
         """A stream in memory: pairs of a time and an atom, its text, or None to only move time."""
         pairs = tuple(elements)
 
@@ -113,7 +119,7 @@ class Stream:
         on_error: OnError = "fail",
         lateness: int = 0,
         batch_size: int = BATCH_SIZE,
-    ) -> "Stream":
+    ) -> Self:
         """A stream in a pyarrow table, a pandas or polars data frame, or any Arrow stream."""
         mappings = parse_mappings(map)
 
@@ -124,7 +130,7 @@ class Stream:
         return cls(_TABLE, reader, Options(tick, on_error, lateness, batch_size))
 
     @classmethod
-    def merge(cls, *streams: "Stream") -> "Stream":
+    def merge(cls, *streams: "Stream") -> Self:
         """Several streams as one, in the order of time; at equal times the earlier named first."""
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
@@ -142,13 +148,18 @@ class Stream:
                 reading.last_t = last_t
                 yield RowBatch([], last_t)
 
-        return cls(_MERGED, reader, Options())
+        lasting = all(stream.lasting for stream in streams)
+        return cls(_MERGED, reader, Options(), lasting=lasting)
 
-    def with_tick(self, tick: int | None) -> "Stream":
+    def with_tick(self, tick: int | None) -> Self:
         """The same stream for a program with this tick; a tick given before stays."""
         if tick is None or self.options.tick is not None:
             return self
-        return Stream(self.name, self._reader, replace(self.options, tick=tick))
+        return self._again(replace(self.options, tick=tick))
+
+    def _again(self, options: Options) -> Self:
+        """The same facts, to be read independently."""
+        return type(self)(self.name, self._reader, options, lasting=self.lasting)
 
     def batches(self) -> Iterator[AnyBatch]:
         """The facts in time order, and in the order of arrival within a time point.
@@ -183,6 +194,11 @@ class Stream:
     def problems(self) -> Sequence[Problem]:
         """Why they were left out: the first reasons, a bounded number."""
         return tuple(self._reading.problems)
+
+    @property
+    def share(self) -> float | None:
+        """How much of its file was read, from 0 to 1, where that is known."""
+        return self._reading.share()
 
     @property
     def first_t(self) -> int | None:

@@ -22,9 +22,9 @@ class Vocabulary:
     def closest(self, name: str, likeness: float = 0.75) -> str | None:
         """The name most like another one, if one is; capital letters do not count."""
         lengths = range(len(name) - 2, len(name) + 3)
-        near = [other for length in lengths for other in self._by_length.get(length, ())]
-        if len(name) > _LONGEST_NAME or len(near) > _NAMES_COMPARED:
+        near = [self._by_length.get(length, set()) for length in lengths]
+        if len(name) > _LONGEST_NAME or sum(map(len, near)) > _NAMES_COMPARED:
             return None
-        lowered = {other.lower(): other for other in sorted(near) if other != name}
+        lowered = {other.lower(): other for other in sorted(set().union(*near)) if other != name}
         matches = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=likeness)
         return lowered[matches[0]] if matches else None

@@ -12,4 +12,5 @@ CODES: dict[str, str] = {
     "L409": "what is to be explained is not there, or not any more",
     "L410": "the ground program is too large for the engine",
     "L411": "too many candidates turned out to be no answer streams",
+    "L419": "a time point is too far from 0",
 }

@@ -12,9 +12,12 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
-from larspark.run.engines import choose, make_engine
+from larspark.run.engines import WATCHING, choose, make_engine
 from larspark.run.protocol import Answers, Engine, Model, Settings
 from larspark.run.saved import SavedState, program_identity
+
+# Engines add window sizes to time points and must stay within 64 bits.
+FURTHEST = 2**59
 
 
 class Session:
@@ -30,7 +33,8 @@ class Session:
         if checked.endless and settings.until is None:
             message = "the program can place atoms ever further into the future"
             raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
-        self._checked = checked
+        _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
+        self.checked = checked
         self._settings = settings
         self._own = sorted(checked.elements, key=lambda element: element.t)
         self.last_own = self._own[-1].t if self._own else None
@@ -43,13 +47,22 @@ class Session:
         self.engine: Engine = make_engine(self.engine_name, checked, background, settings)
 
     @property
+    def derived(self) -> frozenset[Signature]:
+        """The predicates that the program derives, which a stream must not hold."""
+        return self.checked.derived
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
-        return tuple(getattr(self.engine, "notes", ()))
+        told = tuple(getattr(self.engine, "notes", ()))
+        if self._settings.time_limit is None or self.engine_name in WATCHING:
+            return told
+        return (*told, f"the engine `{self.engine_name}` evaluates without a time limit")
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
         first = self._check(batch)
+        _within_range((first, batch.last_t))
         if self.start is None:
             heard = [t for t in (first, batch.last_t) if t is not None]
             heard += [element.t for element in self._own[:1]]
@@ -57,30 +70,50 @@ class Session:
         batch = self._from_start(batch)
         if batch.last_t is not None and self._own and self._own[0].t <= batch.last_t:
             batch = self._with_own_elements(batch, batch.last_t)
-        self._latest = batch.last_t if batch.last_t is not None else self._latest
+        if batch.last_t is not None:
+            # Elements may reach further than the time point that answers are asked for.
+            latest = self._latest
+            self._latest = batch.last_t if latest is None else max(batch.last_t, latest)
         batch = batch.numbered_from(self._next_seq)
         self._next_seq += len(batch)
         self.engine.append(batch)
 
     def advance(self, t: int) -> Answers:
         """The answers for every time point after the last advance, up to t."""
-        if self.answered is not None and t < self.answered:
-            message = f"time point {t} was already passed: answered up to {self.answered}"
-            raise LarsparkError(Problem("L408", message))
-        if self._latest is None or self._latest < t:
-            self.append(RowBatch((), t))
+        _within_range((t,))
+        self._reach(t)
         self.answered = t
         return self.engine.advance(t)
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
-        """The answer streams at a time point that was not passed yet."""
-        self.append(RowBatch((), at))
+        """The answer streams at a time point that was not passed yet, in a fixed order."""
+        self._reach(at)
         return self.engine.models(at, limit)
+
+    def closest(self, at: int) -> Model | None:
+        """The answer stream at a time point that a run would follow; None without one."""
+        self._reach(at)
+        return self.engine.closest(at)
+
+    def count(self, at: int) -> int:
+        """How many answer streams there are at a time point."""
+        self._reach(at)
+        return self.engine.count(at)
+
+    def cautious(self, at: int) -> Model | None:
+        """What every answer stream at a time point holds; None without one."""
+        self._reach(at)
+        return self.engine.cautious(at)
+
+    def brave(self, at: int) -> Model | None:
+        """What at least one answer stream at a time point holds; None without one."""
+        self._reach(at)
+        return self.engine.brave(at)
 
     def save(self) -> bytes:
         """The whole state, from which `restore` goes on."""
         return SavedState(
-            program_identity(self._checked),
+            program_identity(self.checked),
             self.engine_name,
             self._settings,
             self.start,
@@ -93,7 +126,7 @@ class Session:
     def restore(self, state: bytes) -> None:
         """Go on from a saved state of the same program, engine and settings."""
         saved = SavedState.from_bytes(state)
-        if saved.program != program_identity(self._checked):
+        if saved.program != program_identity(self.checked):
             raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
         if saved.engine != self.engine_name:
             message = f"the saved state belongs to the engine `{saved.engine}`"
@@ -106,15 +139,21 @@ class Session:
         if self._latest is not None:
             self._own = [element for element in self._own if element.t > self._latest]
 
+    def _reach(self, t: int) -> None:
+        """Time moves on to t, which must not lie before what was answered."""
+        if self.answered is not None and t < self.answered:
+            message = f"time point {t} was already passed: answered up to {self.answered}"
+            raise LarsparkError(Problem("L408", message))
+        if self._latest is None or self._latest < t:
+            self.append(RowBatch((), t))
+
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""
         if not len(batch):
             return None
         for signature in _signatures(batch):
-            if signature in self._checked.derived:
-                message = f"the stream holds an atom of `{signature}`, which the program derives"
-                hint = "rename one of the two; `#remember` lets conclusions join the stream"
-                raise LarsparkError(Problem("L401", message, hint=hint))
+            if signature in self.checked.derived:
+                raise LarsparkError(derived_in_stream(signature))
         first = _earliest(batch)
         if self.answered is not None and first <= self.answered:
             message = f"an element at {first} comes too late: answered up to {self.answered}"
@@ -147,6 +186,20 @@ class Session:
         # Sorting is stable: at equal times the program's elements stay in front.
         merged = sorted([*rows, *batch.rows()], key=lambda row: row.t)
         return RowBatch(merged, last_t)
+
+
+def derived_in_stream(signature: Signature) -> Problem:
+    message = f"the stream holds an atom of `{signature}`, which the program derives"
+    hint = "rename one of the two; `#remember` lets conclusions join the stream"
+    return Problem("L401", message, hint=hint)
+
+
+def _within_range(times: Iterable[int | None]) -> None:
+    for t in times:
+        if t is not None and abs(t) > FURTHEST:
+            message = f"the time point {t} is too far from 0: at most {FURTHEST}"
+            hint = "`#tick` turns timestamps into time points of a sensible size"
+            raise LarsparkError(Problem("L419", message, hint=hint))
 
 
 def _signatures(batch: AnyBatch) -> Iterable[Signature]:

@@ -56,7 +56,7 @@ def _pack(segment: Segment, place: int, loaded: Loaded) -> Iterator[Packed]:
     grid = loaded.job.grid
     table = segment.table.drop_columns(["seq"]).combine_chunks()
     times = table["t"].to_numpy()
-    shards = _shards(segment, loaded)
+    shards = shards_of(segment, loaded)
     for number in range(len(grid.starts)):
         first, last = grid.timeline_start(number), grid.slice(number)[1]
         # With hindsight there is one slice, and what comes after it is known.
@@ -65,13 +65,13 @@ def _pack(segment: Segment, place: int, loaded: Loaded) -> Iterator[Packed]:
         low, high = np.searchsorted(times, [first, last + 1]).tolist()
         if low == high:
             continue
-        for shard, rows in _by_shard(shards, low, high, grid.shards):
+        for shard, rows in rows_by_shard(shards, low, high, grid.shards):
             part = table.slice(low, high - low) if rows is None else table.take(pa.array(rows))
             piece = shard * len(grid.starts) + number
-            yield Packed(piece, place, segment.signature.predicate, _to_bytes(part))
+            yield Packed(piece, place, segment.signature.predicate, to_bytes(part))
 
 
-def _shards(segment: Segment, loaded: Loaded) -> npt.NDArray[np.int64] | None:
+def shards_of(segment: Segment, loaded: Loaded) -> npt.NDArray[np.int64] | None:
     """The shard of each fact; -1 is none of them, and no array says all of them."""
     if loaded.job.grid.shards == 1 or segment.signature in loaded.everywhere:
         return None
@@ -83,7 +83,7 @@ def _shards(segment: Segment, loaded: Loaded) -> npt.NDArray[np.int64] | None:
     return shards
 
 
-def _by_shard(
+def rows_by_shard(
     shards: npt.NDArray[np.int64] | None, low: int, high: int, count: int
 ) -> Iterator[tuple[int, npt.NDArray[np.int64] | None]]:
     """For every shard the rows from low to high that belong to it; None when all do."""
@@ -99,7 +99,8 @@ def _by_shard(
             yield shard, rows[ends[shard] : ends[shard + 1]]
 
 
-def _to_bytes(table: pa.Table) -> bytes:
+def to_bytes(table: pa.Table) -> bytes:
+    """A table as an Arrow stream, which says its types."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -13,6 +13,7 @@ from larspark.run.engines import choose
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 from larspark.scale.cuts import Cuts, counts_tuples, find_cuts, own_windows
+from larspark.scale.grid import Grid
 from larspark.scale.job import Job
 from larspark.scale.layout import Wish, allowed_cuts, lay_out
 from larspark.scale.survey import Survey
@@ -40,15 +41,20 @@ class Prepared:
         if timeline is None:
             return None
         first, last = timeline
+        grid = lay_out(self.cuts, self.wish, seen, first, last, parallelism)
+        return self.job_on(grid, end=last if seen.last is None else seen.last)
+
+    def job_on(self, grid: Grid, end: int) -> Job:
+        """The job on a grid that was laid out already."""
         return Job(
             program=program_text(self.checked.program),
             background=tuple(sorted(map(atom_text, self.background))),
             engine=self.engine,
             hindsight=self.settings.hindsight,
             until=self.settings.until,
-            end=last if seen.last is None else seen.last,
+            end=end,
             tick=self.tick,
-            grid=lay_out(self.cuts, self.wish, seen, first, last, parallelism),
+            grid=grid,
             key=tuple((*predicate, place) for predicate, place in (self.cuts.key or {}).items()),
             everywhere=tuple((p, n) for p, n in sorted(self.checked.background_signatures)),
             counts_tuples=counts_tuples(self.checked),

@@ -4,11 +4,26 @@ from larspark.base.problems import LarsparkError, Problem
 
 try:
     from pyspark.errors import PySparkException
-    from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
+    from pyspark.sql import Column, DataFrame, Row, SparkSession, Window, functions
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 except ImportError as error:
     if error.name is None or not error.name.startswith("pyspark"):
         raise
     hint = "install it with `pip install 'larspark[spark]'`"
     raise LarsparkError(Problem("L480", "Spark needs the package pyspark", hint=hint)) from None
 
-__all__ = ["Column", "DataFrame", "PySparkException", "SparkSession", "Window", "functions"]
+__all__ = [
+    "Column",
+    "DataFrame",
+    "PySparkException",
+    "Row",
+    "SparkSession",
+    "StatefulProcessor",
+    "StatefulProcessorHandle",
+    "StreamingQuery",
+    "StreamingQueryListener",
+    "Window",
+    "functions",
+]

@@ -4,7 +4,8 @@ Facts arrive by time, then by the order column if there is one, then as the shap
 listed, then by their text: the same order however the data were spread before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,53 +24,97 @@ SPARK_SCHEMA = "atom string, `from` long, `to` long"
 
 
 def answer_piece(packed: pa.Table, job_text: str) -> pa.Table:
-    """The answers of one piece, as maximal intervals within its slice."""
-    loaded = load(job_text)
+    """The answers of one piece whose facts come packed."""
+    # Every piece has a row without facts, so that it is worked on although it has none.
+    rows = (row for row in packed.to_pylist() if row["payload"] is not None)
+    facts = unpacked((row["place"], row["predicate"], row["payload"]) for row in rows)
+    return answer(packed["piece"][0].as_py(), facts, load(job_text))
+
+
+def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
+    """The answers of one piece, as maximal intervals within its slice.
+
+    Where there is no answer stream there is a row without an atom.
+    """
     job = loaded.job
-    piece = packed["piece"][0].as_py()
     first, last = job.grid.slice(piece)
     session = loaded.session(job.grid.timeline_start(piece))
-    session.append(ColumnBatch(_segments(packed, loaded), job.end if job.hindsight else last))
+    segments = in_arrival_order(facts, job.counts_tuples)
+    session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if session.start is not None and session.start < first:
         # The overlap with the slice before: its facts count, its answers do not.
         session.advance(first - 1)
     answers = session.advance(last)
-    if job.grid.shards == 1 or not loaded.strays:
-        return answers.table().cast(SCHEMA)
-    return _owned(answers, job.grid.shard(piece), loaded)
+    shard = job.grid.shard(piece)
+    table = owned(answers, shard, loaded)
+    if job.engine == "interval" or shard > 0:
+        return table
+    return pa.concat_tables([table, _inconsistent(answers)])
 
 
-def _segments(packed: pa.Table, loaded: Loaded) -> list[Segment]:
-    """The facts of a piece as columns, numbered in the order of their arrival."""
+def _inconsistent(answers: Answers) -> pa.Table:
+    """The time points without an answer stream, as intervals without an atom."""
+    times = [point.t for point in answers.points() if point.atoms is None]
+    spans: list[list[int]] = []
+    for t in times:
+        if spans and spans[-1][1] == t - 1:
+            spans[-1][1] = t
+        else:
+            spans.append([t, t])
+    columns = [[None] * len(spans), [s[0] for s in spans], [s[1] for s in spans]]
+    return pa.table(columns, schema=SCHEMA)
+
+
+class Facts(NamedTuple):
+    """Facts of one predicate with arguments of the same types; `place` is that of their shape."""
+
+    place: int
+    predicate: str
+    table: pa.Table
+
+
+def unpacked(packed: Iterable[tuple[int, str, bytes]]) -> list[Facts]:
+    """Places, predicates and payloads as facts."""
+    tables = ((p, name, pa.ipc.open_stream(payload).read_all()) for p, name, payload in packed)
+    return merged(Facts(*each) for each in tables)
+
+
+def merged(facts: Iterable[Facts]) -> list[Facts]:
+    """Facts from the same place with the same predicate and types, in one table each."""
     gathered: dict[tuple[int, str, tuple[str, ...]], list[pa.Table]] = {}
-    for row in packed.to_pylist():
-        # Every piece has a row without facts, so that it is worked on although it has none.
-        if row["payload"] is not None:
-            table = pa.ipc.open_stream(row["payload"]).read_all()
-            kinds = tuple(map(str, table.schema.types))
-            gathered.setdefault((row["place"], row["predicate"], kinds), []).append(table)
-    facts = [
-        (place, predicate, pa.concat_tables(tables).combine_chunks())
+    for place, predicate, table in facts:
+        kinds = tuple(map(str, table.schema.types))
+        gathered.setdefault((place, predicate, kinds), []).append(table)
+    return [
+        Facts(place, predicate, pa.concat_tables(tables).combine_chunks())
         for (place, predicate, _), tables in sorted(gathered.items(), key=lambda item: item[0])
     ]
-    numbers = _arrivals(facts, loaded.job.counts_tuples)
+
+
+def in_arrival_order(facts: Sequence[Facts], counts_tuples: bool) -> list[Segment]:
+    """The facts as columns, numbered in the order of their arrival."""
     segments = []
-    for (_, predicate, table), seq in zip(facts, numbers, strict=True):
+    for (_, predicate, table), seq in zip(facts, _arrivals(facts, counts_tuples), strict=True):
         arguments = [name for name in table.column_names if name not in ("t", ORDER)]
-        by_arrival = np.argsort(seq)
         columns = [table["t"], pa.array(seq), *(table[name] for name in arguments)]
-        ordered = pa.table(columns, names=["t", "seq", *arguments]).take(pa.array(by_arrival))
+        ordered = pa.table(columns, names=["t", "seq", *arguments])
+        if not _ascending(seq):
+            ordered = ordered.take(pa.array(np.argsort(seq)))
         segments.append(Segment(Signature(predicate, len(arguments)), ordered))
     return segments
 
 
-def _arrivals(
-    facts: Sequence[tuple[int, str, pa.Table]], counts_tuples: bool
-) -> list[npt.NDArray[np.int64]]:
+def _ascending(numbers: npt.NDArray[np.int64]) -> bool:
+    return bool((numbers[1:] >= numbers[:-1]).all())
+
+
+def _arrivals(facts: Sequence[Facts], counts_tuples: bool) -> list[npt.NDArray[np.int64]]:
     """The number of arrival of every fact of every table."""
     if not facts:
         return []
     tables = [table for _, _, table in facts]
+    if len(tables) == 1 and not counts_tuples and _ascending(tables[0]["t"].to_numpy()):
+        return [np.arange(tables[0].num_rows)]
     keys = {"t": pa.concat_arrays([_flat(table["t"]) for table in tables])}
     if counts_tuples:
         # Within a time point the order matters to tuple windows alone.
@@ -98,11 +143,13 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
+def owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
     """The answers that belong to this shard.
 
     What follows without facts of the stream follows in every shard, and is given by one.
     """
+    if loaded.job.grid.shards == 1 or not loaded.strays:
+        return answers.table().cast(SCHEMA)
     rows = [row for row in answers.intervals() if _owner(row[0], loaded) == shard]
     return pa.table(
         [[atom_text(atom) for atom, _, _ in rows], [r[1] for r in rows], [r[2] for r in rows]],

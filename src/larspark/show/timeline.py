@@ -1,50 +1,36 @@
 """An answer stream as a timeline: facts as dots, what is derived as bars."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TypeAlias
 
 from rich.markup import escape
 
-from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.atoms import Atom
+from larspark.show.axis import Axis
+from larspark.show.lanes import Lane, Origin, lay_out, spans_within
+from larspark.show.printable import printable
 from larspark.show.proof import WindowSpan
-from larspark.show.proof_text import printable
 
-Interval: TypeAlias = tuple[int, int]
-
-# With more atoms than this a row stands for all atoms of a predicate.
+# With more atoms than this a row stands for several of them.
 MOST_ROWS = 24
+# A short timeline is drawn with so many columns for a time point, where they fit.
+_WIDEST_POINT = 6
 _LABEL_WIDTH = 28
 _SMALLEST_WIDTH = 20
 
 
-class Origin(StrEnum):
-    FACT = "fact"
-    DERIVED = "derived"
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """A row of a timeline: an atom, or all atoms of a predicate, with the time it holds.
-
-    The intervals are sorted and do not touch each other.
-    """
-
-    label: str
-    origin: Origin
-    intervals: tuple[Interval, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Lanes over the time points from `start` to `end`, perhaps with a window marked."""
+    """Lanes over the time points from `start` to `end`, perhaps with windows below them.
+
+    `tick` is the length of a time point in microseconds, where it is known.
+    """
 
     start: int
     end: int
     lanes: tuple[Lane, ...]
-    window: WindowSpan | None = None
+    windows: tuple[WindowSpan, ...] = ()
+    tick: int | None = None
 
 
 def timeline(
@@ -53,13 +39,15 @@ def timeline(
     *,
     start: int | None = None,
     end: int | None = None,
-    window: WindowSpan | None = None,
+    windows: Sequence[WindowSpan] = (),
+    tick: int | None = None,
     most_rows: int = MOST_ROWS,
 ) -> Timeline:
     """Lay out facts and the intervals of derived atoms, as `run --as intervals` gives them.
 
     Without `start` and `end` the timeline covers everything. Facts come first, then what is
-    derived, each in the order of their first time points.
+    derived; predicates, and the atoms of each, are in the order of their first time points. When
+    there are more atoms than rows, several share one.
     """
     facts = [(atom, t, t) for t, atom in elements]
     derived = list(intervals)
@@ -67,54 +55,45 @@ def timeline(
     first = min(times, default=0) if start is None else start
     last = max(times, default=first) if end is None else end
     groups = (
-        (Origin.FACT, _spans(facts, first, last)),
-        (Origin.DERIVED, _spans(derived, first, last)),
+        (Origin.FACT, spans_within(facts, first, last)),
+        (Origin.DERIVED, spans_within(derived, first, last)),
     )
-    whole = sum(len(spans) for _, spans in groups) > most_rows
-    lanes = [
-        lane
-        for origin, spans in groups
-        for lane in (_predicate_lanes(spans, origin) if whole else _atom_lanes(spans, origin))
-    ]
-    # Even predicates can be too many; what is left out is said.
-    if len(lanes) > most_rows:
-        left_out = Lane(f"… {len(lanes) - most_rows + 1} more", Origin.FACT, ())
-        lanes = [*lanes[: most_rows - 1], left_out]
-    return Timeline(first, max(first, last), tuple(lanes), window)
+    lanes = lay_out(groups, most_rows)
+    return Timeline(first, max(first, last), tuple(lanes), tuple(windows), tick)
 
 
 def timeline_lines(shown: Timeline, width: int, people: bool) -> Iterator[str]:
     """The timeline as lines of at most this width; for people with Rich's markup.
 
-    A column stands for one time point, or for equally many when they do not fit. Where a derived
-    atom holds at only some of them, its bar is broken.
+    A time point has one column or a few; when there are more time points than columns, a column
+    stands for equally many. Where a derived atom holds at only some of them, its bar is broken.
 
     >>> p, q = Atom("p"), Atom("q")
     >>> shown = timeline([(1, p), (4, p)], [(q, 1, 3), (q, 5, 6)])
-    >>> print(*timeline_lines(shown, 40, people=False), sep="\\n")
-      1    6
-    p •  •
-    q ━━━ ━━
+    >>> print(*timeline_lines(shown, 20, people=False), sep="\\n")
+      1  2  3  4  5  6
+    p •        •
+    q ━━━━━━━━━   ━━━━━━
     """
     labels = [printable(lane.label) for lane in shown.lanes]
-    if shown.window is not None:
-        labels.append(printable(shown.window.text))
+    labels += [printable(span.text) for span in shown.windows]
     side = min(max(map(len, labels), default=0), _LABEL_WIDTH, max(1, width - _SMALLEST_WIDTH))
     points = shown.end - shown.start + 1
     columns = max(1, width - side - 1)
     per_column = -(-points // columns)
+    wide = min(_WIDEST_POINT, max(1, columns // points))
     columns = -(-points // per_column)
-    yield _line("", side, _axis(shown, columns), "dim" if people else "")
+    axis = Axis(shown.start, shown.end, shown.tick)
+    yield _line("", side, axis.line(columns, per_column, wide), "dim" if people else "")
     for lane in shown.lanes:
-        cells = _cells(lane, shown, columns, per_column)
+        cells = _widened(_cells(lane, shown, columns, per_column), wide)
         colour = "cyan" if lane.origin is Origin.FACT else "green"
         yield _line(lane.label, side, cells, colour if people else "")
-    if shown.window is not None:
-        span = shown.window
+    for span in shown.windows:
         end = shown.end if span.end is None else span.end
         lane = Lane(span.text, Origin.DERIVED, ((span.start, end),) if span.start <= end else ())
         cells = _cells(lane, shown, columns, per_column).replace("━", "░").replace("╍", "░")
-        yield _line(span.text, side, cells, "yellow" if people else "")
+        yield _line(span.text, side, _widened(cells, wide), "yellow" if people else "")
     if per_column > 1:
         yield _line("", side, f"one column is {per_column} time points", "dim" if people else "")
 
@@ -128,10 +107,9 @@ def _line(name: str, side: int, cells: str, colour: str) -> str:
     return f"{escape(name)} [{colour}]{escape(cells.rstrip())}[/]"
 
 
-def _axis(shown: Timeline, columns: int) -> str:
-    first, last = str(shown.start), str(shown.end)
-    gap = columns - len(first) - len(last)
-    return f"{first}{' ' * gap}{last}" if gap > 0 else first
+def _widened(cells: str, wide: int) -> str:
+    """Every time point drawn with several columns: a dot in the first, a bar in all of them."""
+    return "".join(cell.ljust(wide) if cell == "•" else cell * wide for cell in cells)
 
 
 def _cells(lane: Lane, shown: Timeline, columns: int, per_column: int) -> str:
@@ -152,44 +130,3 @@ def _cells(lane: Lane, shown: Timeline, columns: int, per_column: int) -> str:
         " " if not count else "━" if count == size else "╍"
         for count, size in zip(covered, sizes, strict=True)
     )
-
-
-def _spans(
-    rows: Iterable[tuple[Atom, int, int]], first: int, last: int
-) -> dict[Atom, list[Interval]]:
-    """The intervals of each atom within the time points, by the first of them."""
-    found: dict[Atom, list[Interval]] = {}
-    for atom, begin, stop in sorted(rows, key=lambda row: (row[1], row[2])):
-        if stop >= first and begin <= last:
-            found.setdefault(atom, []).append((max(begin, first), min(stop, last)))
-    return found
-
-
-def _atom_lanes(spans: dict[Atom, list[Interval]], origin: Origin) -> list[Lane]:
-    return [Lane(atom_text(atom), origin, merge(found)) for atom, found in spans.items()]
-
-
-def _predicate_lanes(spans: dict[Atom, list[Interval]], origin: Origin) -> list[Lane]:
-    grouped: dict[Signature, list[Interval]] = {}
-    for atom, found in spans.items():
-        grouped.setdefault(atom.signature, []).extend(found)
-    members = Counter(atom.signature for atom in spans)
-    return [
-        Lane(f"{signature} ({members[signature]})", origin, merge(found))
-        for signature, found in grouped.items()
-    ]
-
-
-def merge(intervals: Sequence[Interval]) -> tuple[Interval, ...]:
-    """Put intervals together that touch each other.
-
-    >>> merge([(1, 2), (3, 3), (2, 2), (5, 6)])
-    ((1, 3), (5, 6))
-    """
-    merged: list[Interval] = []
-    for begin, stop in sorted(intervals):
-        if merged and begin <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
-        else:
-            merged.append((begin, stop))
-    return tuple(merged)

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 
+from larspark.show.axis import Axis
+from larspark.show.lanes import Lane, Origin
+from larspark.show.proof import WindowSpan
 from larspark.show.svg import CHARACTER, label, line, picture
-from larspark.show.timeline import Lane, Origin, Timeline
+from larspark.show.timeline import Timeline
 
 WIDTH = 900
 LANE_HEIGHT = 24
@@ -16,7 +19,8 @@ _FACT = "#0e7490"
 _DERIVED = "#15803d"
 _INK = "#111827"
 _GREY = "#9ca3af"
-_WINDOW = "#fde68a"
+_WINDOW = "#fef3c7"
+_FRAME = "#d97706"
 
 
 class _Scale:
@@ -34,45 +38,45 @@ class _Scale:
 
 def timeline_svg(shown: Timeline) -> str:
     """The timeline as a picture in one piece."""
-    longest = max((len(lane.label) for lane in shown.lanes), default=0)
+    names = [lane.label for lane in shown.lanes] + [span.text for span in shown.windows]
+    longest = max(map(len, names), default=0)
     scale = _Scale(shown, 2 * MARGIN + CHARACTER * min(longest, LABEL_LENGTH))
-    height = 2 * MARGIN + LANE_HEIGHT * (len(shown.lanes) + 1)
+    rows = len(shown.lanes) + len(shown.windows)
+    height = 2 * MARGIN + LANE_HEIGHT * (rows + 1)
+    axis = Axis(shown.start, shown.end, shown.tick)
     parts = [
-        *_window(shown, scale, height),
-        *_axis(shown, scale, height),
+        *_axis(axis, scale, height),
         *(part for n, lane in enumerate(shown.lanes) for part in _lane(lane, n, scale)),
+        *(
+            part
+            for n, span in enumerate(shown.windows, len(shown.lanes))
+            for part in _window(span, n, shown, scale)
+        ),
     ]
-    title = f"timeline from {shown.start} to {shown.end}"
-    return picture(WIDTH, height, title, parts)
+    return picture(WIDTH, height, f"timeline from {axis.title()}", parts)
 
 
-def _window(shown: Timeline, scale: _Scale, height: float) -> Iterator[str]:
-    span = shown.window
-    if span is None:
-        return
+def _window(span: WindowSpan, number: int, shown: Timeline, scale: _Scale) -> Iterator[str]:
+    """A window is a frame over the time points that it covers."""
+    y = MARGIN + LANE_HEIGHT * (number + 0.5)
+    yield label(MARGIN, y + 4, span.text, _GREY, "", LABEL_LENGTH)
     start = max(span.start, shown.start)
     end = shown.end if span.end is None else min(span.end, shown.end)
-    if start > end:
-        return
-    x, width = scale.x(start), scale.x(end + 1) - scale.x(start)
-    yield (
-        f'<rect x="{x:g}" y="{MARGIN}" width="{width:g}" height="{height - 2 * MARGIN:g}" '
-        f'fill="{_WINDOW}" fill-opacity="0.5"/>'
-    )
-    yield label(x + 2, MARGIN + LANE_HEIGHT - 14, span.text, _INK, 'font-size="11"')
+    if start <= end:
+        x, width = scale.x(start), scale.x(end + 1) - scale.x(start)
+        yield (
+            f'<rect x="{x:g}" y="{y - 6:g}" width="{width:g}" height="12" rx="2" '
+            f'fill="{_WINDOW}" stroke="{_FRAME}"/>'
+        )
 
 
-def _axis(shown: Timeline, scale: _Scale, height: float) -> Iterator[str]:
+def _axis(axis: Axis, scale: _Scale, height: float) -> Iterator[str]:
     """Marks at round time points, at most about ten of them."""
-    distance = 1
-    while scale.points / distance > 10:
-        # 1, 2, 5, 10, 20, 50, ...
-        distance = distance * 5 // 2 if str(distance).startswith("2") else distance * 2
-    first = -(-shown.start // distance) * distance
-    for t in range(first, shown.end + 1, distance):
+    for t in axis.round_times(scale.points / 10):
         x = scale.x(t + 0.5)
         yield line(x, MARGIN + 6, x, height - MARGIN - LANE_HEIGHT + 4, _GREY, 'stroke-width="0.5"')
-        yield label(x, height - MARGIN, str(t), _GREY, 'text-anchor="middle" font-size="11"')
+        name = axis.name(t)
+        yield label(x, height - MARGIN, name, _INK, 'text-anchor="middle" font-size="11"')
 
 
 def _lane(lane: Lane, number: int, scale: _Scale) -> Iterator[str]:

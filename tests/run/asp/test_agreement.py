@@ -26,6 +26,7 @@ from larspark.meaning.oracle import Oracle
 from larspark.run.asp import translate
 from larspark.run.asp.engine import AspEngine
 from larspark.run.asp.stepping import SteppingEngine
+from larspark.run.oracle import OracleEngine
 from larspark.run.protocol import Settings
 from larspark.run.tms.engine import TmsEngine
 
@@ -39,7 +40,7 @@ def one_shot(checked: Checked, settings: Settings) -> SteppingEngine:
 
 
 def incremental(checked: Checked, settings: Settings) -> SteppingEngine:
-    return AspEngine(checked, (), settings, mode="incremental")
+    return AspEngine(checked, (), settings._replace(incremental=True))
 
 
 def maintained(checked: Checked, settings: Settings) -> SteppingEngine:
@@ -170,15 +171,22 @@ def test_consequences_and_counts_follow_from_the_models(seed: int) -> None:
     if judged.checked is None or any(len(found) > MOST for found in judged.models.values()):
         return
     t = judged.last
-    outputs = [model.get(t, frozenset()) for model in judged.models.get(t, [])]
-    for make in (one_shot, incremental):
+    definitions = OracleEngine(judged.checked, (), judged.settings)
+    definitions.append(batch(judged.elements))
+    for make in (one_shot, incremental, maintained):
         engine = judged.engine(make)
         count = unless_refused(lambda engine=engine: engine.count(t))
         if count is None:
             return
-        assert count == len(outputs)
-        assert engine.cautious(t) == (frozenset.intersection(*outputs) if outputs else frozenset())
-        assert engine.brave(t) == frozenset().union(*outputs)
+        assert count == definitions.count(t)
+        assert engine.cautious(t) == definitions.cautious(t)
+        assert engine.brave(t) == definitions.brave(t)
+        if make is not maintained:
+            closest = definitions.closest(t)
+            followed = engine.closest(t)
+            assert (followed is None) == (closest is None)
+            if followed is not None and closest is not None:
+                assert followed.stream.get(t) == closest.stream.get(t)
 
 
 def test_the_followed_answer_stream_is_the_closest_and_then_the_first_by_text() -> None:

@@ -29,11 +29,8 @@ def refusal(text: str, mode: str, elements: list[Element] | None = None) -> tupl
 
 
 def run(found: Checked, mode: str, elements: list[Element]) -> None:
-    engine: SteppingEngine = (
-        TmsEngine(found, (), Settings(start=0))
-        if mode == "tms"
-        else AspEngine(found, (), Settings(start=0), mode=mode)  # type: ignore[arg-type]
-    )
+    kind = TmsEngine if mode == "tms" else AspEngine
+    engine: SteppingEngine = kind(found, (), Settings(start=0, incremental=mode == "incremental"))
     engine.append(batch(elements, 0))
     engine.advance(0)
 

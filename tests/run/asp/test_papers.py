@@ -93,12 +93,13 @@ def core(found: Checked) -> Core:
 def test_ticker_example_13_the_encoding_gives_the_window_as_facts() -> None:
     found = program("#input a/1.\nb(X) :- [2] some a(X).")
     text = Text(core(found), Symbols(), (0,), ordered=True)
-    assert text.program.splitlines() == [
+    assert text.showing_all.splitlines() == [
         "r1(V0) :- V0 = @g1.",
         "r2(V0) :- V0 = @g2.",
         "r0(V0) :- r2(V0).",
+        "#show.",
+        "#show r0/1.",
     ]
-    assert text.show_all.splitlines() == ["#show.", "#show r0/1."]
     engine = AspEngine(found, (), Settings(start=0))
     engine.append(batch([Element(5, fact("a", "y"))], 8))
     outputs = {point.t: point.atoms for point in engine.advance(8).points()}

@@ -57,6 +57,7 @@ class SolverEvaluator:
     def __init__(self, task: Task, grounding: Grounding) -> None:
         self._task = task
         self._grounding = grounding
+        self._several = task.has_choices
         self._t = 0
 
     def begin(self, t: int, whole: View) -> None:
@@ -68,7 +69,7 @@ class SolverEvaluator:
 
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
         solvable = self._grounding.evaluate(deadline, everything=False)
-        if not self._task.has_choices:
+        if not self._several:
             return solvable.first()
         self._task.tell(SEVERAL)
         return solvable.closest(self._t, self._task.checked.shown, previous)

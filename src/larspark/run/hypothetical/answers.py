@@ -195,7 +195,8 @@ def _program_names(instance: Instance) -> dict[str, Slot]:
     for is_time, found in ((False, object_names(slots)), (True, time_names(slots))):
         for name in dict.fromkeys(found):
             base = name.partition(".")[0]
-            numbered = (f"{base}{number}" for number in count(2))
+            separator = "_" if base[-1:].isdigit() else ""
+            numbered = (f"{base}{separator}{number}" for number in count(2))
             chosen = next(text for text in chain([base], numbered) if text not in taken)
             taken.add(chosen)
             names[name] = Time(chosen) if is_time else Variable(chosen)

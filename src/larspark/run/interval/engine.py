@@ -25,6 +25,7 @@ from larspark.run.interval.constants import Constants
 from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
 from larspark.run.interval.saving import State, identity, nested, of_part, pack, refused, unpack
+from larspark.run.listed import ListedModels
 from larspark.run.protocol import Answers, Model, Point, Settings
 
 # After so many steps everything is looked through for what can be forgotten.
@@ -46,7 +47,7 @@ class Stats(NamedTuple):
     skipped: int
 
 
-class IntervalEngine:
+class IntervalEngine(ListedModels):
     """Evaluates a stratified program as intervals of evaluation time.
 
     Elements wait until time comes to them; then they flow through the network, slice by slice.

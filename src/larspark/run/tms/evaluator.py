@@ -45,6 +45,7 @@ class TmsEvaluator:
         self._core = core
         self._feeds = Feeds(core, task.background, task.elements)
         self._recursive = recursive(core)
+        self._several = task.has_choices
         self._now: tuple[int, View] = (0, View(0, -1))
         self._is_new = True
         self._start()
@@ -59,7 +60,7 @@ class TmsEvaluator:
 
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
         if self._solver is None:
-            if self._task.has_choices:
+            if self._several:
                 self._task.tell(SEVERAL)
             try:
                 return self._maintained(previous)

@@ -1,0 +1,149 @@
+"""Rows of a micro-batch as facts on their way to the shards.
+
+Every partition also tells every shard what it heard of time, so that all shards begin the timeline
+at the same time point and close time points together, also those that have no facts.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.facts import Segment
+from larspark.base.problems import LarsparkError, Problem
+from larspark.scale.facts import Found, Shape, find_facts
+from larspark.scale.job import Loaded
+from larspark.scale.pack import rows_by_shard, shards_of, to_bytes
+from larspark.scale.streaming.lines import find_line_facts
+from larspark.scale.streaming.live import Live, read_live
+from larspark.scale.streaming.telling import telling
+
+SCHEMA = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("source", pa.int32()),
+        ("first", pa.int64()),
+        ("last", pa.int64()),
+        ("skipped", pa.int64()),
+        ("place", pa.int32()),
+        ("predicate", pa.string()),
+        ("payload", pa.binary()),
+    ]
+)
+SPARK_SCHEMA = (
+    "shard int, source int, first long, last long, skipped long, "
+    "place int, predicate string, payload binary"
+)
+
+
+class Parcel(NamedTuple):
+    """Facts of one predicate for one shard; or, without a payload, what a partition heard.
+
+    `first` and `last` are the earliest and the latest time point of the partition, `skipped` how
+    many of its rows were no facts.
+    """
+
+    shard: int
+    source: int
+    first: int | None = None
+    last: int | None = None
+    skipped: int = 0
+    place: int | None = None
+    predicate: str | None = None
+    payload: bytes | None = None
+
+
+@dataclass(slots=True)
+class _Heard:
+    """The time that a partition told of so far, and the rows that were no facts."""
+
+    times: list[int] = field(default_factory=list)
+    skipped: int = 0
+
+    def note(self, segments: Sequence[Segment], moved_to: Sequence[int]) -> None:
+        for _, table in segments:
+            bounds = pc.min_max(table["t"]).as_py()
+            self.times += bounds.values()
+        self.times = [min(bounds), max(bounds)] if (bounds := [*self.times, *moved_to]) else []
+
+
+@telling
+def pack_for_shards(
+    batches: Iterable[pa.RecordBatch], source: int, shapes: Sequence[Shape] | None, live_text: str
+) -> Iterator[pa.RecordBatch]:
+    """The facts of a partition; without shapes its rows are JSON Lines."""
+    live = read_live(live_text)
+    loaded = live.loaded
+    heard = _Heard()
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        if shapes is None:
+            found, moved_to = find_line_facts(table, loaded.job.tick)
+            placed = [(0, found)]
+        else:
+            moved_to = []
+            placed = [(shape.place, find_facts(table, shape, loaded.job.tick)) for shape in shapes]
+        for _, found in placed:
+            _refuse(found, live)
+            heard.skipped += found.skipped
+            heard.note(found.segments, moved_to)
+        parcels = [
+            parcel
+            for place, found in placed
+            for segment in found.segments
+            for parcel in _pack(_within(segment, live.start), source, place, loaded)
+        ]
+        yield as_batch(parcels)
+    if heard.times or heard.skipped:
+        first, last = heard.times or (None, None)
+        yield as_batch(
+            [
+                # Told to all, counted by one.
+                Parcel(shard, source, first, last, heard.skipped if shard == 0 else 0)
+                for shard in range(loaded.job.grid.shards)
+            ]
+        )
+
+
+def as_batch(parcels: Sequence[Parcel]) -> pa.RecordBatch:
+    """Parcels as the rows that Spark moves."""
+    columns = zip(*parcels, strict=True) if parcels else [[]] * len(SCHEMA)
+    arrays = [pa.array(column, f.type) for column, f in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _refuse(found: Found, live: Live) -> None:
+    """Raise what no stream of this program may hold."""
+    derived = {segment.signature for segment in found.segments} & live.loaded.checked.derived
+    problems = [
+        Problem("L401", f"the stream holds atoms of `{signature}`, which the program derives")
+        for signature in sorted(derived)
+    ]
+    if found.skipped and live.on_error == "fail":
+        problems += found.problems
+    if problems:
+        raise LarsparkError(problems)
+
+
+def _within(segment: Segment, start: int | None) -> Segment:
+    """What lies before the timeline is not seen."""
+    if start is None:
+        return segment
+    return Segment(segment.signature, segment.table.filter(pc.field("t") >= start))
+
+
+def _pack(segment: Segment, source: int, place: int, loaded: Loaded) -> Iterator[Parcel]:
+    signature, table = segment
+    table = table.drop_columns(["seq"]).combine_chunks()
+    unread = signature not in loaded.key and signature not in loaded.everywhere
+    # With a key no window counts what no rule reads, whatever the number of shards.
+    if table.num_rows == 0 or (loaded.key and unread):
+        return
+    count = loaded.job.grid.shards
+    for shard, rows in rows_by_shard(shards_of(segment, loaded), 0, table.num_rows, count):
+        part = table if rows is None else table.take(pa.array(rows))
+        yield Parcel(
+            shard, source, place=place, predicate=signature.predicate, payload=to_bytes(part)
+        )

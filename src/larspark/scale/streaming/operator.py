@@ -1,0 +1,56 @@
+"""The step of a shard as Spark's operator on keyed state."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from larspark.scale.pack import to_bytes
+from larspark.scale.sql import Row, StatefulProcessor, StatefulProcessorHandle
+from larspark.scale.streaming.intake import Parcel
+from larspark.scale.streaming.live import read_live
+from larspark.scale.streaming.step import step
+from larspark.scale.streaming.telling import telling
+
+# One row for each shard and micro-batch; the output is packed in `rows`.
+SPARK_SCHEMA = (
+    "rows binary, facts long, late long, skipped long, held long, answers long, "
+    "answered long, lag long, state_bytes long"
+)
+
+
+class ShardOperator(StatefulProcessor):
+    """Keeps the state of each shard in Spark's state store."""
+
+    def __init__(self, live_text: str) -> None:
+        self._live_text = live_text
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = handle.getValueState("shard", "state binary")
+
+    # Spark calls it with these names.
+    @telling
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,
+        rows: Iterator[Row],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[Row]:
+        known = self._state.get() if self._state.exists() else None
+        before = None if known is None else bytes(known[0])
+        parcels = (Parcel(*row) for row in rows)
+        stepped = step(before, parcels, key[0], read_live(self._live_text))
+        if stepped.state != before:
+            self._state.update((stepped.state,))
+        yield Row(
+            rows=to_bytes(stepped.rows),
+            facts=stepped.facts,
+            late=stepped.late,
+            skipped=stepped.skipped,
+            held=stepped.held,
+            answers=stepped.rows.num_rows,
+            answered=stepped.answered,
+            lag=stepped.lag,
+            state_bytes=len(stepped.state),
+        )
+
+    def close(self) -> None:
+        """Nothing is open between two micro-batches."""

@@ -1,0 +1,177 @@
+"""Streaming on Spark: a streaming DataFrame of facts in, a streaming DataFrame of answers out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial, reduce
+from typing import NamedTuple
+
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.reading import OnError
+from larspark.language import tree
+from larspark.run.protocol import Settings
+from larspark.scale.facts import Shape
+from larspark.scale.grid import Grid
+from larspark.scale.layout import Wish
+from larspark.scale.prepare import Prepared, prepare
+from larspark.scale.shapes import Source, check_sources, find_sources
+from larspark.scale.sql import DataFrame, SparkSession, functions
+from larspark.scale.streaming import intake, operator, output
+from larspark.scale.streaming.lines import VALUE
+from larspark.scale.streaming.live import (
+    Form,
+    Late,
+    Live,
+    OnProgramChange,
+    check_choices,
+    delay_points,
+)
+from larspark.scale.streaming.progress import OBSERVED
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_STATE_STORE = {
+    _PROVIDER: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+
+
+def stream(
+    program: str | tree.Program,
+    facts: DataFrame | Mapping[str, DataFrame],
+    *,
+    time: str | None = None,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
+    order: str | None = None,
+    watermark: str | int = 0,
+    background: Iterable[Atom | str] = (),
+    engine: str = "auto",
+    start: int | None = None,
+    until: int | None = None,
+    shards: int | None = None,
+    form: Form = "intervals",
+    late: Late = "count",
+    on_error: OnError = "fail",
+    on_program_change: OnProgramChange = "refuse",
+) -> DataFrame:
+    """The answers over a stream, exactly those of a local run over the facts that are on time.
+
+    Facts come as in `larspark.spark.run`; or, with neither a time nor a mapping, as lines of JSON
+    Lines in a column `value`, which is what Spark's text files and sockets give.
+
+    Facts may come late by `watermark`, a duration (`"10 s"`) or a number of time points. A time
+    point is answered when each DataFrame has told of one that lies more than that after it; facts
+    for time points that were answered are counted, and with `late="output"` they are rows of the
+    output that are marked so.
+
+    As `intervals`, the output has the columns atom, from, to: an atom is given when it ceases to
+    hold. As `changes`, it has t, change (`add` or `del`) and atom. Rows never change once they are
+    given: write them with the output mode `append`.
+
+    State and output can go on after a restart with the same checkpoint. When the program is then
+    another one, that is refused, or the new one takes over where the old one stopped
+    (`on_program_change="restart"`).
+    """
+    check_choices(form, late, on_error, on_program_change)
+    settings = Settings(start, until=until)
+    prepared = prepare(program, background, engine, settings, Wish(shards))
+    delay = delay_points(watermark, prepared.tick)
+    inlets = _inlets(facts, time, map, order)
+    _check(inlets, prepared)
+    spark = inlets[0].frame.sparkSession
+    _use_state_store(spark)
+    grid = Grid(_shards(spark, prepared), (0,), 0, 0)
+    live = Live(
+        job=prepared.job_on(grid, end=0).text(),
+        start=start,
+        delay=delay,
+        sources=len(inlets),
+        form=form,
+        late=late,
+        on_error=on_error,
+        on_program_change=on_program_change,
+    )
+    return _answers(inlets, live)
+
+
+class _Inlet(NamedTuple):
+    """A streaming DataFrame and the facts that its rows are; without shapes JSON Lines."""
+
+    frame: DataFrame
+    shapes: tuple[Shape, ...] | None
+
+    @property
+    def rows(self) -> DataFrame:
+        """The columns that are read."""
+        columns = [VALUE] if self.shapes is None else [c for s in self.shapes for c in s.columns]
+        names = [f"`{name.replace('`', '``')}`" for name in dict.fromkeys(columns)]
+        return self.frame.select(*names)
+
+
+def _inlets(
+    facts: DataFrame | Mapping[str, DataFrame],
+    time: str | None,
+    mapping: str | None,
+    order: str | None,
+) -> list[_Inlet]:
+    if isinstance(facts, DataFrame) and facts.columns == [VALUE] and not (time or mapping):
+        return [_Inlet(facts, None)]
+    sources = find_sources(facts, time, mapping, order)
+    if isinstance(facts, DataFrame):
+        return [_Inlet(facts, tuple(source.shape for source in sources))]
+    return [_Inlet(source.frame, (source.shape,)) for source in sources]
+
+
+def _check(inlets: Sequence[_Inlet], prepared: Prepared) -> None:
+    if not all(inlet.frame.isStreaming for inlet in inlets):
+        hint = "read it with `spark.readStream`, or ask for all answers at once with `run`"
+        raise LarsparkError(Problem("L493", "the DataFrame is not a streaming one", hint=hint))
+    # A stream cannot be looked at before it runs, but a table with its columns can.
+    tables = [
+        Source(inlet.frame.sparkSession.createDataFrame([], inlet.frame.schema), shape)
+        for inlet in inlets
+        for shape in inlet.shapes or ()
+    ]
+    check_sources(tables, prepared.tick)
+
+
+def _use_state_store(spark: SparkSession) -> None:
+    """Spark keeps state of this kind in RocksDB only; its own default is another one."""
+    if "RocksDB" not in (spark.conf.get(_PROVIDER, "") or ""):
+        for name, value in _STATE_STORE.items():
+            spark.conf.set(name, value)
+
+
+def _shards(spark: SparkSession, prepared: Prepared) -> int:
+    """Twice the partitions of the state, since keys never spread evenly."""
+    if prepared.wish.shards is not None:
+        return prepared.wish.shards
+    if prepared.cuts.key is None:
+        return 1
+    return 2 * int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
+
+def _answers(inlets: Sequence[_Inlet], live: Live) -> DataFrame:
+    text = live.text()
+    parcels = [
+        inlet.rows.mapInArrow(
+            partial(intake.pack_for_shards, source=source, shapes=inlet.shapes, live_text=text),
+            intake.SPARK_SCHEMA,
+        )
+        for source, inlet in enumerate(inlets)
+    ]
+    stepped = (
+        reduce(DataFrame.unionAll, parcels)
+        .groupBy("shard")
+        .transformWithState(operator.ShardOperator(text), operator.SPARK_SCHEMA, "append", "none")
+    )
+    count = functions.sum
+    seen = stepped.observe(
+        OBSERVED,
+        *(count(name).alias(name) for name in ("facts", "late", "skipped", "held", "answers")),
+        functions.min("answered").alias("answered"),
+        functions.max("lag").alias("lag"),
+        count("state_bytes").alias("state_bytes"),
+    )
+    return seen.mapInArrow(
+        partial(output.unpack, form=live.form, late=live.late),
+        output.spark_schema(live.form, live.late),
+    )

@@ -1,0 +1,181 @@
+"""One shard, one micro-batch: its state and its parcels in, answers and the next state out.
+
+A time point is closed when each source has told of one that lies more than the delay after it:
+until then its facts are held back, and then they come in the order in which batch and local runs
+take them. So the answers depend neither on how the stream is cut into micro-batches nor on the
+order of facts within the delay. A fact for a closed time point is late: counted, never used.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.atoms import Signature
+from larspark.base.facts import ColumnBatch
+from larspark.run.session import Session
+from larspark.scale.facts import ORDER
+from larspark.scale.job import Loaded
+from larspark.scale.step import Facts, in_arrival_order, merged, owned, unpacked
+from larspark.scale.streaming.changed import continued
+from larspark.scale.streaming.intake import Parcel
+from larspark.scale.streaming.live import Live
+from larspark.scale.streaming.output import Answered, answer_rows, late_rows, schema
+from larspark.scale.streaming.state import Identity, ShardState, fresh_state, read_state
+
+# Sessions that are alive in this process, by what tells their states apart. The saved state is the
+# truth: a session goes on from exactly this state, or is made anew from it.
+_ALIVE: OrderedDict[tuple[Identity, int | None, bytes], Session] = OrderedDict()
+_MOST_ALIVE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """What a step gives: rows of output, what happened, and the state that it leaves.
+
+    `held` counts the facts that wait for their time point to be closed, `lag` is how far the
+    answers are behind the latest time point heard of.
+    """
+
+    rows: pa.Table
+    facts: int
+    late: int
+    skipped: int
+    held: int
+    answered: int | None
+    lag: int | None
+    state: bytes
+
+
+def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live) -> Stepped:
+    """Take in what a micro-batch brought for a shard, and answer what can be answered."""
+    before = fresh_state(live) if state is None else continued(read_state(state), live)
+    heard, facts, skipped = _heard(before, parcels)
+    # Facts that all shards get are counted by one.
+    counted = [f for f in facts if shard == 0 or not _everywhere(f, live.loaded)]
+    answered = -1 if heard.answered is None else heard.answered
+    late, _ = _divided(counted, answered)
+    _, on_time = _divided(facts, answered)
+    taken = replace(
+        heard, late=heard.late + _size(late), held=tuple(merged([*heard.held, *on_time]))
+    )
+    after, rows = _answered(taken, shard, live)
+    if live.late == "output":
+        rows = pa.concat_tables([rows, late_rows(late, live.form)])
+    return Stepped(
+        rows,
+        _size(counted),
+        _size(late),
+        skipped,
+        _size(after.held),
+        after.answered,
+        _lag(after),
+        after.to_bytes(),
+    )
+
+
+def _heard(state: ShardState, parcels: Iterable[Parcel]) -> tuple[ShardState, list[Facts], int]:
+    """The state that knows of the time of a micro-batch, its facts, and how many rows were none."""
+    first, latest, skipped = state.first, list(state.latest), 0
+    packed: list[tuple[int, str, bytes]] = []
+    for parcel in parcels:
+        skipped += parcel.skipped
+        if parcel.payload is not None and parcel.place is not None and parcel.predicate is not None:
+            packed.append((parcel.place, parcel.predicate, parcel.payload))
+        if parcel.first is not None and parcel.last is not None:
+            first = parcel.first if first is None else min(first, parcel.first)
+            known = latest[parcel.source]
+            latest[parcel.source] = parcel.last if known is None else max(known, parcel.last)
+    return replace(state, first=first, latest=tuple(latest)), unpacked(packed), skipped
+
+
+def _answered(state: ShardState, shard: int, live: Live) -> tuple[ShardState, pa.Table]:
+    """Answer all time points that are closed by now."""
+    start, closed = _start(state, live), _closed(state, live)
+    if start is None or closed is None or closed < max(start, _next(state)):
+        return state, schema(live.form, live.late).empty_table()
+    session = _session(state, start, live.loaded)
+    ready, held = _divided(state.held, closed)
+    segments = in_arrival_order(ready, live.loaded.job.counts_tuples)
+    session.append(ColumnBatch(segments, closed))
+    table = owned(session.advance(closed), shard, live.loaded)
+    answered = Answered(table, max(start, _next(state)), closed, state.answered)
+    rows, holding = answer_rows(answered, state.holding, live.form, live.late)
+    after = replace(
+        state,
+        start=start,
+        answered=closed,
+        held=tuple(held),
+        holding=holding,
+        session=session.save(),
+    )
+    _keep_alive(after, session)
+    return after, rows
+
+
+def _next(state: ShardState) -> int:
+    return 0 if state.answered is None else state.answered + 1
+
+
+def _start(state: ShardState, live: Live) -> int | None:
+    """Where the timeline begins: where it is said, or with the first time point heard of."""
+    if state.start is not None:
+        return state.start
+    if live.start is not None:
+        return live.start
+    if state.first is None:
+        return None
+    return min([state.first, *(element.t for element in live.loaded.checked.elements)])
+
+
+def _closed(state: ShardState, live: Live) -> int | None:
+    """The last time point for which no fact may come any more."""
+    latest = [t for t in state.latest if t is not None]
+    if len(latest) < len(state.latest):
+        return None
+    return min(latest) - live.delay - 1
+
+
+def _lag(state: ShardState) -> int | None:
+    latest = [t for t in state.latest if t is not None]
+    return None if state.answered is None or not latest else max(latest) - state.answered
+
+
+def _session(state: ShardState, start: int, loaded: Loaded) -> Session:
+    alive = _ALIVE.pop(_fingerprint(state), None)
+    if alive is not None:
+        return alive
+    session = loaded.session(start)
+    if state.session:
+        session.restore(state.session)
+    return session
+
+
+def _keep_alive(state: ShardState, session: Session) -> None:
+    _ALIVE[_fingerprint(state)] = session
+    while len(_ALIVE) > _MOST_ALIVE:
+        _ALIVE.popitem(last=False)
+
+
+def _fingerprint(state: ShardState) -> tuple[Identity, int | None, bytes]:
+    return state.identity, state.start, hashlib.sha256(state.session).digest()
+
+
+def _divided(facts: Sequence[Facts], last: int) -> tuple[list[Facts], list[Facts]]:
+    """The facts up to a time point, and those after it."""
+    upto = [each._replace(table=each.table.filter(pc.field("t") <= last)) for each in facts]
+    after = [each._replace(table=each.table.filter(pc.field("t") > last)) for each in facts]
+    return [f for f in upto if f.table.num_rows], [f for f in after if f.table.num_rows]
+
+
+def _everywhere(facts: Facts, loaded: Loaded) -> bool:
+    """Did all shards get these facts?"""
+    arguments = [name for name in facts.table.column_names if name not in ("t", ORDER)]
+    return Signature(facts.predicate, len(arguments)) in loaded.everywhere
+
+
+def _size(facts: Iterable[Facts]) -> int:
+    return sum(each.table.num_rows for each in facts)

@@ -1,0 +1,100 @@
+"""The time axis of a timeline: which time points to name, and how.
+
+Where the length of a time point is known and time points count from 1970, as those of timestamps
+do, they are shown as clock times in UTC.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = 1_000_000
+_MINUTE, _HOUR, _DAY = 60 * _SECOND, 3_600 * _SECOND, 86_400 * _SECOND
+# Small numbers are counted from some beginning of their own, not from 1970.
+_FIRST_CLOCK_TIME = 10 * 365 * _DAY
+_LAST_CLOCK_TIME = 8_000 * 365 * _DAY
+_ROUND_DURATIONS = (
+    *(n * _SECOND for n in (1, 5, 15, 30)),
+    *(n * _MINUTE for n in (1, 5, 15, 30)),
+    *(n * _HOUR for n in (1, 3, 6, 12)),
+    *(n * _DAY for n in (1, 7, 28, 91, 364)),
+)
+
+
+class Axis:
+    """Names for the time points from `start` to `end`."""
+
+    def __init__(self, start: int, end: int, tick: int | None = None) -> None:
+        self.start, self.end = start, end
+        self._tick = tick or 1
+        self._clock = tick is not None and (
+            _FIRST_CLOCK_TIME <= start * tick <= end * tick <= _LAST_CLOCK_TIME
+        )
+        self._format = self._clock_format()
+
+    def name(self, t: int) -> str:
+        """How a time point is written.
+
+        >>> Axis(30, 40).name(36)
+        '36'
+        >>> Axis(22_619_820, 22_619_880, tick=60_000_000).name(22_619_835)
+        '05:15'
+        """
+        if not self._clock:
+            return str(t)
+        moment = _EPOCH + timedelta(microseconds=t * self._tick)
+        return moment.strftime(self._format)
+
+    def title(self) -> str:
+        """What the whole axis covers, in words."""
+        if not self._clock:
+            return f"{self.start} to {self.end}"
+        first, last = (
+            _EPOCH + timedelta(microseconds=t * self._tick) for t in (self.start, self.end)
+        )
+        return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+
+    def round_times(self, fewest: float) -> list[int]:
+        """Round time points, `fewest` or more apart from each other."""
+        distance = next(d for d in self._distances() if d >= fewest)
+        first = -(-self.start // distance) * distance
+        return list(range(first, self.end + 1, distance))
+
+    def line(self, columns: int, per_column: int = 1, wide: int = 1) -> str:
+        """The axis as a line of text: the first and the last time point, others between them.
+
+        A time point has `wide` columns, or a column stands for `per_column` time points.
+
+        >>> Axis(1, 60).line(60)
+        '1   5    10   15   20   25   30   35   40   45   50   55  60'
+        """
+        last = self.name(self.end)
+        cells = [" "] * columns * wide
+        if self.start == self.end:
+            return last
+        # The last name begins at its time point, unless it has to end with the line.
+        ending = max(0, min((columns - 1) * wide, len(cells) - len(last)))
+        places = {0: self.name(self.start), ending: last}
+        for t in self.round_times((len(last) + 2) * per_column / wide):
+            places.setdefault((t - self.start) // per_column * wide, self.name(t))
+        for place, name in places.items():
+            end = place + len(name)
+            around = cells[max(0, place - 1) : end + 1]
+            if end <= len(cells) and not "".join(around).strip():
+                cells[place:end] = name
+        return "".join(cells).rstrip() or self.name(self.start)
+
+    def _distances(self) -> Iterator[int]:
+        if self._clock:
+            yield from (d // self._tick for d in _ROUND_DURATIONS if d % self._tick == 0)
+            # Years and more: the largest round duration, doubled as often as it takes.
+            yield from (max(1, _ROUND_DURATIONS[-1] // self._tick) << n for n in count(1))
+        for power in count():
+            yield from (10**power, 2 * 10**power, 5 * 10**power)
+
+    def _clock_format(self) -> str:
+        length = (self.end - self.start + 1) * self._tick
+        if length > 3 * _DAY:
+            return "%Y-%m-%d"
+        return "%H:%M" if self._tick >= _MINUTE or length > 10 * _MINUTE else "%H:%M:%S"

@@ -1,0 +1,142 @@
+"""Facts from a real MQTT broker, which may be slow, refuse, or be killed."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from paho.mqtt.client import Client
+from paho.mqtt.enums import CallbackAPIVersion
+from tests.feeds.live.broker import RunningBroker
+
+from larspark.feeds.live import LiveStream
+
+
+@pytest.fixture
+def broker() -> Iterator[RunningBroker]:
+    running = RunningBroker()
+    running.start()
+    yield running
+    running.kill()
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    for _ in range(1500):
+        if what():
+            return
+        time.sleep(0.02)
+    raise AssertionError("waited in vain")
+
+
+@contextmanager
+def publisher(broker: RunningBroker) -> Iterator[Client]:
+    client = Client(CallbackAPIVersion.VERSION2)
+    client.reconnect_delay_set(0.1, 0.2)
+    client.connect("127.0.0.1", broker.port)
+    client.loop_start()
+    yield client
+    client.disconnect()
+    client.loop_stop()
+
+
+class Subscriber:
+    """Reads a topic in a thread of its own."""
+
+    def __init__(self, broker: RunningBroker, topic: str, pause: float = 0, **options) -> None:
+        self.said: list[str] = []
+        place = f"mqtt://127.0.0.1:{broker.port}/{topic}"
+        self.stream = LiveStream(place, say=self.said.append, **options)
+        self.found: list[str] = []
+        self._pause = pause
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+        wait_for(lambda: self.subscriptions == 1)
+
+    @property
+    def subscriptions(self) -> int:
+        return sum(text.startswith("subscribed") for text in self.said)
+
+    def _read(self) -> None:
+        for batch in self.stream.batches():
+            time.sleep(self._pause)
+            self.found += [str(row.atom) for row in batch.rows()]
+
+    def stop(self) -> None:
+        self.stream.stop()
+        self._thread.join(20)
+
+
+def fact(number: int) -> str:
+    return f'{{"t": 1, "atom": "p({number})"}}'
+
+
+def test_a_message_holds_one_line_or_several_and_wildcards_name_many_topics(broker):
+    subscriber = Subscriber(broker, "plant/+/events", on_error="skip")
+    with publisher(broker) as client:
+        client.publish("plant/a/events", fact(1), qos=1)
+        client.publish("plant/b/events", f"{fact(2)}\n{fact(3)}\n", qos=1)
+        client.publish("plant/b/other", fact(4), qos=1)
+        client.publish("plant/b/events", f"{fact(5)}\nnonsense\n{fact(6)}", qos=1)
+        wait_for(lambda: len(subscriber.found) == 5)
+    subscriber.stop()
+    assert sorted(subscriber.found) == ["p(1)", "p(2)", "p(3)", "p(5)", "p(6)"]
+    (problem,) = subscriber.stream.problems
+    assert problem.span is not None
+    place = f"mqtt://127.0.0.1:{broker.port}/plant/b/events"
+    assert (problem.code, problem.span.source, problem.span.line) == ("L308", place, 2)
+
+
+def test_a_full_queue_holds_the_broker_back_and_loses_nothing(broker):
+    subscriber = Subscriber(broker, "events", pause=0.02, queue=1)
+    with publisher(broker) as client:
+        for number in range(100):
+            client.publish("events", fact(number), qos=1)
+        wait_for(lambda: subscriber.stream.facts == 100)
+    subscriber.stop()
+    assert subscriber.found == [f"p({number})" for number in range(100)]
+
+
+def test_with_the_broker_killed_and_started_again_the_counts_add_up(broker):
+    subscriber = Subscriber(broker, "events")
+    with publisher(broker) as client:
+        for number in range(200):
+            client.publish("events", fact(number), qos=1)
+        wait_for(lambda: len(subscriber.found) == 200)
+        broker.kill()
+        wait_for(lambda: subscriber.stream.traffic.breaks == 1)
+        # The publisher keeps these, and the broker gets them before or after we are back.
+        for number in range(200, 250):
+            client.publish("events", fact(number), qos=1)
+        broker.start()
+        wait_for(lambda: subscriber.subscriptions == 2)
+        for number in range(250, 450):
+            client.publish("events", fact(number), qos=1).wait_for_publish(20)
+        wait_for(lambda: subscriber.found[-1] == "p(449)")
+    subscriber.stop()
+    stream, traffic = subscriber.stream, subscriber.stream.traffic
+    numbers = [int(text[2:-1]) for text in subscriber.found]
+    assert stream.facts == len(numbers) == traffic.lines
+    assert len(numbers) == len(set(numbers)) + traffic.again
+    missing = set(range(450)) - set(numbers)
+    # Only what was published while we were away may be missing, and that we were is told.
+    assert missing <= set(range(200, 250))
+    assert (traffic.breaks, traffic.forgotten, traffic.connections) == (1, 1, 2)
+    assert traffic.down > 0
+    assert any(text.startswith("lost the connection to mqtt://") for text in subscriber.said)
+    assert any("again after" in text for text in subscriber.said)
+
+
+def test_without_the_package_the_command_to_install_it_is_told():
+    script = (
+        "import sys; sys.modules['paho'] = None\n"
+        "from larspark.feeds.live import LiveStream\n"
+        "LiveStream('mqtt://box/a')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert "error L323: mqtt://box:1883/a needs the package paho-mqtt" in done.stderr
+    assert "hint: install it with `pip install 'larspark[mqtt]'`" in done.stderr
