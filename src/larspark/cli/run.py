@@ -93,10 +93,7 @@ def run(
     """Run a program over a stream and write what holds at every time point."""
     if at is not None and to is not None:
         raise typer.BadParameter("--at and --to exclude each other")
-    if mode is Mode.PUSH and form is not Form.POINTS:
-        raise typer.BadParameter("--mode push gives points")
-    if mode is Mode.PUSH and where is Where.SPARK:
-        raise typer.BadParameter("--mode push runs locally")
+    _refuse_beside_push(mode, form, where)
     if hypothetical:
         _refuse_beside_hypothetical(form, mode, where, hindsight)
     if limit is not None and not (hypothetical and form is Form.POINTS):
@@ -170,6 +167,13 @@ def _monitor(
     monitor = api.Monitor(program, background, start=start, follow=form is Form.CHANGES)
     complain(monitor.warnings)
     return monitor
+
+
+def _refuse_beside_push(mode: Mode, form: Form, where: Where) -> None:
+    if mode is Mode.PUSH and form is not Form.POINTS:
+        raise typer.BadParameter("--mode push gives points")
+    if mode is Mode.PUSH and where is Where.SPARK:
+        raise typer.BadParameter("--mode push runs locally")
 
 
 def _refuse_beside_hypothetical(form: Form, mode: Mode, where: Where, hindsight: bool) -> None:
