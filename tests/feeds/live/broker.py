@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 
+MOSQUITTO = os.environ.get("LARSPARK_MOSQUITTO")
 _BROKER = """
 import asyncio, logging, sys
 from amqtt.broker import Broker
@@ -38,8 +39,7 @@ class RunningBroker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        mosquitto = os.environ.get("LARSPARK_MOSQUITTO")
-        command = [mosquitto, "-p"] if mosquitto else [sys.executable, "-c", _BROKER]
+        command = [MOSQUITTO, "-p"] if MOSQUITTO else [sys.executable, "-c", _BROKER]
         self._process = subprocess.Popen([*command, str(self.port)], stderr=subprocess.DEVNULL)
         for _ in range(600):
             try:
