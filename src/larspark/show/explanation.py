@@ -45,9 +45,9 @@ class Explanation:
         if moment := moment_text(at, self.tick):
             yield Row(0, Kind.NOTE, f"time point {at} is {moment}")
 
-    def lines(self, people: bool) -> Iterator[str]:
-        """Lines of text, for people with Rich's markup."""
-        return tree_lines(self.rows(), people)
+    def lines(self, people: bool, width: int | None = None) -> Iterator[str]:
+        """Lines of text, for people with Rich's markup; longer ones than `width` where needed."""
+        return tree_lines(self.rows(), people, width)
 
     def to_json(self) -> dict[str, Any]:
         if isinstance(self.answer, Proof):
