@@ -69,6 +69,12 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
             assert (document.parent / target.partition("#")[0]).exists(), target
 
 
+def test_the_index_lists_every_document() -> None:
+    listed = set(LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8")))
+    written = {path.name for path in ROOT.glob("docs/*.md")} - {"README.md"}
+    assert written <= listed
+
+
 def test_the_pictures_are_those_that_their_commands_draw(tmp_path: Path) -> None:
     commands = re.findall(r"^larspark .*", (PICTURES / "README.md").read_text(), re.MULTILINE)
     drawn = set()
