@@ -8,7 +8,7 @@ from rich.markup import escape
 from larspark import api
 from larspark.base.atoms import atom_text
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
     Dialect,
@@ -29,7 +29,7 @@ from larspark.cli.options import (
     UntilOption,
 )
 from larspark.run.protocol import Model, Settings
-from larspark.show.terminal import Writer, errors, say_what_was_skipped, writer
+from larspark.show.terminal import Writer, errors, say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -89,7 +89,7 @@ def models(
             found = number > 0
     if not found:
         errors.print(f"no answer stream at {at}")
-    say_notes(session)
+    say_notes(session.notes)
     say_what_was_skipped(source)
 
 

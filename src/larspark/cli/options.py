@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from larspark.cli.paths import all_existing, existing
+
 
 class Form(StrEnum):
     POINTS = "points"
@@ -23,6 +25,11 @@ class OnError(StrEnum):
     SKIP = "skip"
 
 
+class Where(StrEnum):
+    LOCAL = "local"
+    SPARK = "spark"
+
+
 class Dialect(StrEnum):
     LARS = "lars"
     TICKER = "ticker"
@@ -37,7 +44,9 @@ class EngineName(StrEnum):
     ORACLE = "oracle"
 
 
-ProgramFile = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A .lars file.")]
+ProgramFile = Annotated[
+    Path, typer.Argument(metavar="PROGRAM", help="A .lars file.", callback=existing)
+]
 StreamFile = Annotated[str, typer.Option("--stream", "-s", help="Events: a file, or - for stdin.")]
 StreamPlace = Annotated[
     str,
@@ -50,7 +59,12 @@ OutputOption = Annotated[
 ]
 BackgroundFiles = Annotated[
     list[Path] | None,
-    typer.Option("--background", "-b", help="Background data: .lars, .csv, .jsonl or .parquet."),
+    typer.Option(
+        "--background",
+        "-b",
+        help="Background data: .lars, .csv, .jsonl or .parquet.",
+        callback=all_existing,
+    ),
 ]
 EngineOption = Annotated[EngineName, typer.Option("--engine", "-e", help="Who computes.")]
 DialectOption = Annotated[Dialect, typer.Option(help="How to read the program.")]

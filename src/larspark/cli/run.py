@@ -8,8 +8,9 @@ import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.live import Watch, flushed, open_live, parse_every
+from larspark.cli.on_spark import answers_on_spark
 from larspark.cli.options import (
     BackgroundFiles,
     ClockOption,
@@ -36,14 +37,18 @@ from larspark.cli.options import (
     StreamPlace,
     TimeLimitOption,
     UntilOption,
+    Where,
 )
 from larspark.feeds.live import Recording
 from larspark.run.live import live
 from larspark.run.occasions import Every, Occasions, changes_between
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import changes, intervals, replay
+from larspark.run.session import Session
 from larspark.show.lines import change_lines, interval_lines, point_lines
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.show.progress import reading_progress
+from larspark.show.strangers import Arrivals, stranger_notes
+from larspark.show.terminal import say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -72,6 +77,7 @@ def run(
     follow: FollowOption = False,
     retry: RetryOption = True,
     record: RecordOption = None,
+    where: Annotated[Where, typer.Option("--on", help="Where the work is done.")] = Where.LOCAL,
     every: EveryOption = "time",
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
@@ -81,6 +87,8 @@ def run(
         raise typer.BadParameter("--at and --to exclude each other")
     if mode is Mode.PUSH and form is not Form.POINTS:
         raise typer.BadParameter("--mode push gives points")
+    if mode is Mode.PUSH and where is Where.SPARK:
+        raise typer.BadParameter("--mode push runs locally")
     when = parse_every(every, form)
     loaded = load_program(program, dialect)
     tick = loaded.syntax.tick
@@ -96,32 +104,46 @@ def run(
         on_error=on_error,
         lateness=lateness,
     )
+    if live_source is not None and where is Where.SPARK:
+        raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
     source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
     if start is None and live_source is not None:
         start = live_source.begin()
     push = mode is Mode.PUSH
     settings = Settings(start, hindsight, until, push, time_limit, incremental)
-    session = api.open_session(loaded, background_facts(background), engine.value, settings)
+    given = background_facts(background)
     occasions = Occasions(when)
     last = at if at is not None else to
+    session: Session | None = None
+    arrivals = Arrivals()
     with ExitStack() as stack:
-        if live_source is None:
+        if where is Where.SPARK:
             out = stack.enter_context(writer(output, json))
-            batches = occasions.heard(source.batches())
-            pieces = replay(session, batches, to=last, hindsight=hindsight)
+            pieces = answers_on_spark(loaded, source, given, engine.value, settings, last)
         else:
-            watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
-            stack.enter_context(watch.watching())
-            out = stack.enter_context(writer(output, json))
-            seen = [watch.draw, occasions.hear]
-            if record is not None:
-                seen.append(stack.enter_context(Recording.to(record)).add)
-            answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
-            pieces = flushed(answers, out)
+            session = api.open_session(loaded, given, engine.value, settings)
+            if live_source is None:
+                out = stack.enter_context(writer(output, json))
+                batches = stack.enter_context(reading_progress(source, source.batches()))
+                batches = occasions.heard(arrivals.noting(batches))
+                pieces = replay(session, batches, to=last, hindsight=hindsight)
+            else:
+                watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
+                stack.enter_context(watch.watching())
+                # Inside the watch, because the last lines may take their time to get through.
+                out = stack.enter_context(writer(output, json))
+                seen = [watch.draw, arrivals.add, occasions.hear]
+                if record is not None:
+                    seen.append(stack.enter_context(Recording.to(record)).add)
+                answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
+                pieces = flushed(answers, out)
         chosen = None if when == Every() else occasions
         for line in _answer_lines(pieces, form, at, chosen, people=out.people):
             out.line(line)
-    say_notes(session)
+    if session is not None:
+        say_notes(session.notes)
+        own = {atom.signature for _, atom in session.checked.elements}
+        say_notes(stranger_notes(session.checked.inputs - own, arrivals.signatures))
     say_what_was_skipped(source)
 
 

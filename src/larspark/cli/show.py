@@ -7,7 +7,7 @@ import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
     Dialect,
@@ -24,10 +24,11 @@ from larspark.cli.options import (
     StreamFile,
     UntilOption,
 )
+from larspark.cli.paths import existing
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 from larspark.show.picture import Scene, picture_run, picture_stream
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.show.terminal import say_notes, say_what_was_skipped, write_file, writer
 
 
 @app.command(
@@ -37,7 +38,10 @@ from larspark.show.terminal import say_what_was_skipped, writer
 def show(
     stream: StreamFile,
     program: Annotated[
-        Path | None, typer.Argument(metavar="[PROGRAM]", help="A .lars file; else facts alone.")
+        Path | None,
+        typer.Argument(
+            metavar="PROGRAM", help="A .lars file; else facts alone.", callback=existing
+        ),
     ] = None,
     background: BackgroundFiles = None,
     engine: EngineOption = EngineName.AUTO,
@@ -61,6 +65,8 @@ def show(
     """Draw facts as dots, what is derived as bars, and the windows of the rules at a time point."""
     if at is not None and program is None:
         raise typer.BadParameter("--at draws the windows of a program: name one")
+    if view is not None and view[0] > view[1]:
+        raise typer.BadParameter("--view needs the first and the last time point, in this order")
     names = [name.strip() for name in only.split(",") if name.strip()]
     scene = Scene(to, view, at, names)
     if program is None:
@@ -73,9 +79,9 @@ def show(
         checked, atoms = api.prepare(loaded, background_facts(background), settings)
         session = Session(checked, atoms, engine.value, settings)
         picture = picture_run(session, checked, source.batches(), settings, scene)
-        say_notes(session)
+        say_notes(session.notes)
     if svg is not None:
-        svg.write_text(picture.to_svg(), encoding="utf-8")
+        write_file(svg, picture.to_svg())
     with writer(None, json) as out:
         if out.people or text:
             for line in picture.lines(out.people, out.width):

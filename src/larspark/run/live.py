@@ -32,7 +32,7 @@ def live(
     def accepted() -> Iterator[AnyBatch]:
         try:
             for batch in stream.batches():
-                admitted = _admitted(batch, session.derived, stream, failed)
+                admitted = _admitted(batch, session.checked.derived, stream, failed)
                 for observer in observers:
                     observer(admitted)
                 yield admitted

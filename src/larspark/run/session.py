@@ -5,6 +5,7 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow.compute as pc
 
 from larspark.base.atoms import Atom, Signature
@@ -33,7 +34,7 @@ class Session:
             message = "the program can place atoms ever further into the future"
             raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
         _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
-        self._checked = checked
+        self.checked = checked
         self._settings = settings
         self._own = sorted(checked.elements, key=lambda element: element.t)
         self.last_own = self._own[-1].t if self._own else None
@@ -48,7 +49,7 @@ class Session:
     @property
     def derived(self) -> frozenset[Signature]:
         """The predicates that the program derives, which a stream must not hold."""
-        return self._checked.derived
+        return self.checked.derived
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -112,7 +113,7 @@ class Session:
     def save(self) -> bytes:
         """The whole state, from which `restore` goes on."""
         return SavedState(
-            program_identity(self._checked),
+            program_identity(self.checked),
             self.engine_name,
             self._settings,
             self.start,
@@ -125,7 +126,7 @@ class Session:
     def restore(self, state: bytes) -> None:
         """Go on from a saved state of the same program, engine and settings."""
         saved = SavedState.from_bytes(state)
-        if saved.program != program_identity(self._checked):
+        if saved.program != program_identity(self.checked):
             raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
         if saved.engine != self.engine_name:
             message = f"the saved state belongs to the engine `{saved.engine}`"
@@ -143,19 +144,21 @@ class Session:
         if self.answered is not None and t < self.answered:
             message = f"time point {t} was already passed: answered up to {self.answered}"
             raise LarsparkError(Problem("L408", message))
-        self.append(RowBatch((), t))
+        if self._latest is None or self._latest < t:
+            self.append(RowBatch((), t))
 
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""
-        first: int | None = None
-        for signature, t in _extents(batch):
-            if signature in self._checked.derived:
+        if not len(batch):
+            return None
+        for signature in _signatures(batch):
+            if signature in self.checked.derived:
                 raise LarsparkError(derived_in_stream(signature))
-            first = t if first is None else min(first, t)
-        if first is not None and self.answered is not None and first <= self.answered:
+        first = _earliest(batch)
+        if self.answered is not None and first <= self.answered:
             message = f"an element at {first} comes too late: answered up to {self.answered}"
             raise LarsparkError(Problem("L402", message))
-        if first is not None and self._latest is not None and first < self._latest:
+        if self._latest is not None and first < self._latest:
             message = f"an element at {first} comes after one at {self._latest}"
             hint = "append elements in the order of their time points"
             raise LarsparkError(Problem("L402", message, hint=hint))
@@ -199,17 +202,18 @@ def _within_range(times: Iterable[int | None]) -> None:
             raise LarsparkError(Problem("L419", message, hint=hint))
 
 
-def _extents(batch: AnyBatch) -> Iterator[tuple[Signature, int]]:
-    """Signatures in a batch, each with a time point not above any of its elements'."""
+def _signatures(batch: AnyBatch) -> Iterable[Signature]:
+    """The predicates of the elements in a batch."""
     if isinstance(batch, RowBatch):
-        earliest: dict[tuple[str, int], int] = {}
-        for row in batch.rows():
-            key = (row.atom.predicate, len(row.atom.args))
-            if row.t < earliest.get(key, row.t + 1):
-                earliest[key] = row.t
-        for (predicate, arity), t in earliest.items():
-            yield Signature(predicate, arity), t
-    else:
-        for signature, table in batch.segments():
-            if table.num_rows:
-                yield signature, pc.min(table["t"]).as_py()
+        names = {(row.atom.predicate, len(row.atom.args)) for row in batch.rows()}
+        return [Signature(predicate, arity) for predicate, arity in names]
+    return [signature for signature, table in batch.segments() if table.num_rows]
+
+
+def _earliest(batch: AnyBatch) -> int:
+    """The smallest time point of the elements in a batch that has some."""
+    if isinstance(batch, RowBatch):
+        return min(row.t for row in batch.rows())
+    return min(
+        int(np.asarray(table.column(0)).min()) for _, table in batch.segments() if table.num_rows
+    )

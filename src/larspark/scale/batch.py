@@ -1,4 +1,4 @@
-"""Batch on Spark: DataFrames of facts in, a DataFrame of answers out, exactly the local answers.
+"""Batch on Spark: facts in DataFrames or Parquet files, answers in a DataFrame, the local ones.
 
 The data are read twice: once to see how much there is, from when to when, and whether all rows are
 facts, and once for the answers, which are computed when they are asked for. `persist()` a
@@ -6,22 +6,23 @@ DataFrame that is dear to compute or that changes between two readings.
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial, reduce
-
-import pyarrow as pa
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import NamedTuple
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.reading import OnError
 from larspark.language import tree
 from larspark.run.protocol import Settings
-from larspark.scale import pack, step, survey
-from larspark.scale.job import Job
+from larspark.scale import step, survey
+from larspark.scale.failing import problems
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import Prepared, prepare
-from larspark.scale.shapes import Source, check_sources, find_sources
+from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
+from larspark.scale.spread import Sources, answers_of, session_of, survey_of
 from larspark.scale.sql import DataFrame, PySparkException, SparkSession, Window, functions
+from larspark.scale.streaming.telling import telling
 from larspark.scale.typed import read_columns, read_signature, typed_answers
 
 _LOG = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 def run(
     program: str | tree.Program,
-    facts: DataFrame | Mapping[str, DataFrame],
+    facts: Given,
     *,
     time: str | None = None,
     map: str | None = None,  # noqa: A002 - the same as the option `--map`
@@ -48,8 +49,9 @@ def run(
 
     Facts come as one DataFrame with a mapping, `map="ts -> temp(sensor, value)"`; as one DataFrame
     with a column `atom` that holds atoms as text, at the times of the column `time`; or as one
-    DataFrame for each predicate, whose other columns are the arguments in their order. Timestamps
-    become time points by the program's `#tick`.
+    DataFrame for each predicate, whose other columns are the arguments in their order; or as
+    Parquet files with a mapping: a path, a folder, a pattern, or several of these, which executors
+    read by themselves. Timestamps become time points by the program's `#tick`.
 
     Facts of one time point arrive by the column `order`, then as the mappings or DataFrames are
     listed, then by their text; only tuple windows look at that. Rows that are no facts are an
@@ -60,15 +62,47 @@ def run(
     """
     settings = Settings(start, hindsight, until)
     prepared = prepare(program, background, engine, settings, Wish(shards, slices))
-    sources = find_sources(facts, time, map, order)
+    sources: Sources
+    if isinstance(facts, DataFrame | Mapping):
+        sources = find_sources(facts, time, map, order)
+    else:
+        sources = find_file_sources(facts, time, map, order)
+    found = run_prepared(prepared, sources, to=to, on_error=on_error)
+    # Only these engines can find that there is no answer stream.
+    return found.answers if prepared.engine == "interval" else found.answers.dropna()
+
+
+class Begun(NamedTuple):
+    """Answers to come, with the time that they are for; None when there is no time point."""
+
+    answers: DataFrame
+    timeline: tuple[int, int] | None
+
+
+def run_prepared(
+    prepared: Prepared,
+    sources: Sources,
+    *,
+    to: int | None,
+    on_error: OnError = "fail",
+    heard: Iterable[int] = (),
+) -> Begun:
+    """The answers, and rows without an atom where there is no answer stream.
+
+    `heard` are time points that were heard of although nothing happens there.
+    """
     check_sources(sources, prepared.tick)
-    spark = sources[0].frame.sparkSession
-    seen = _survey(sources, prepared)
+    spark = session_of(sources)
+    with problems():
+        surveyed = survey_of(spark, sources, prepared)
+    seen = survey.combine([row for rows in surveyed for row in rows])
     _refuse(seen, prepared, on_error)
-    job = prepared.job(seen, to, _parallelism(spark))
+    job = prepared.job(seen.also(heard), to, _parallelism(spark))
     if job is None:
-        return spark.createDataFrame([], step.SPARK_SCHEMA)
-    return _answers(spark, sources, job)
+        return Begun(spark.createDataFrame([], step.SPARK_SCHEMA), None)
+    answers = answers_of(spark, sources, surveyed, job)
+    joined = answers if len(job.grid.starts) == 1 else _joined(answers)
+    return Begun(joined, (job.grid.starts[0], job.grid.last))
 
 
 def outputs(answers: DataFrame, columns: Mapping[str, str]) -> dict[str, DataFrame]:
@@ -83,36 +117,23 @@ def outputs(answers: DataFrame, columns: Mapping[str, str]) -> dict[str, DataFra
     wanted = {read_signature(name): read_columns(name, text) for name, text in columns.items()}
     return {
         str(signature): answers.mapInArrow(
-            partial(typed_answers, predicate=signature.predicate, columns=named),
+            partial(telling(typed_answers), predicate=signature.predicate, columns=named),
             ", ".join([*(f"`{name}` {kind}" for name, kind in named), "`from` long", "`to` long"]),
         )
         for signature, named in wanted.items()
     }
 
 
-def _survey(sources: Sequence[Source], prepared: Prepared) -> survey.Survey:
-    key = prepared.cuts.key or {}
-    rows = [
-        row
-        for source in sources
-        for row in source.rows.mapInArrow(
-            partial(survey.survey_partition, shape=source.shape, tick=prepared.tick, key=key),
-            survey.SPARK_SCHEMA,
-        ).collect()
-    ]
-    return survey.combine(rows)
-
-
 def _refuse(seen: survey.Survey, prepared: Prepared, on_error: OnError) -> None:
     """Raise what is wrong with the facts, or say how many are left out."""
-    problems = [
+    found = [
         Problem("L401", f"the stream holds atoms of `{signature}`, which the program derives")
         for signature in sorted(seen.signatures & prepared.checked.derived)
     ]
     if seen.skipped and on_error == "fail":
-        problems += seen.problems
-    if problems:
-        raise LarsparkError(problems)
+        found += seen.problems
+    if found:
+        raise LarsparkError(found)
     if seen.skipped:
         reasons = "; ".join(problem.message for problem in seen.problems)
         _LOG.warning("facts left out: %d (%s)", seen.skipped, reasons)
@@ -124,33 +145,6 @@ def _parallelism(spark: SparkSession) -> int:
     except PySparkException:
         # Spark Connect does not tell.
         return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-
-
-def _answers(spark: SparkSession, sources: Sequence[Source], job: Job) -> DataFrame:
-    text, pieces = job.text(), job.grid.pieces
-    packed = [
-        source.rows.mapInArrow(
-            partial(pack.pack_partition, shape=source.shape, job_text=text), pack.SPARK_SCHEMA
-        )
-        for source in sources
-    ]
-    # A piece without facts can have answers all the same, and Spark makes no empty groups.
-    empty = spark.range(pieces).selectExpr(
-        "int(id) piece", "int(null) place", "string(null) predicate", "binary(null) payload"
-    )
-
-    # Spark reads from the types which kind of function this is.
-    def answer(packed: pa.Table) -> pa.Table:
-        return step.answer_piece(packed, text)
-
-    answers = (
-        reduce(DataFrame.unionAll, packed, empty)
-        # By number and not by hash, so that every piece is a task of its own.
-        .repartitionById(pieces, "piece")
-        .groupBy("piece")
-        .applyInArrow(answer, step.SPARK_SCHEMA)
-    )
-    return answers if len(job.grid.starts) == 1 else _joined(answers)
 
 
 def _joined(answers: DataFrame) -> DataFrame:

@@ -8,4 +8,6 @@ CODES: dict[str, str] = {
     "L484": "A column cannot say in which order facts arrived.",
     "L485": "The columns asked for do not fit an output predicate.",
     "L486": "The program uses a window that executors do not have.",
+    "L487": "The files of a run on Spark cannot be read.",
+    "L488": "Spark did not start.",
 }

@@ -2,15 +2,20 @@
 
 import os
 import sys
+from tempfile import TemporaryFile
 
+from larspark.base.problems import LarsparkError, Problem
 from larspark.scale.java import find_java
-from larspark.scale.sql import SparkSession
+from larspark.scale.sql import PySparkException, SparkSession
 
 _SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    # On a local disk a rename is all that a checkpoint needs.
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
+    "checkpointing.FileSystemBasedCheckpointFileManager",
     # Six times Spark's: each batch has a price of its own in Python.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
@@ -18,10 +23,13 @@ _SETTINGS = {
 _SHORT = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
-def local_session(cores: int | None = None, *, short: bool = False) -> SparkSession:
+def local_session(
+    cores: int | None = None, *, short: bool = False, quiet: bool = False
+) -> SparkSession:
     """Start a session on this machine, or give the one that is running.
 
-    `cores` are all there are unless it is said; `short` starts faster and computes slower.
+    `cores` are all there are unless it is said; `short` starts faster and computes slower; `quiet`
+    keeps what Java writes away from standard error.
     """
     os.environ["JAVA_HOME"] = str(find_java())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -36,4 +44,22 @@ def local_session(cores: int | None = None, *, short: bool = False) -> SparkSess
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return _started_quietly(builder) if quiet else builder.getOrCreate()
+
+
+def _started_quietly(builder: SparkSession.Builder) -> SparkSession:
+    """Start Java with a standard error of its own; when it does not start, its last words."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with TemporaryFile() as words:
+        os.dup2(words.fileno(), 2)
+        try:
+            return builder.getOrCreate()
+        except PySparkException as error:
+            words.seek(0)
+            said = words.read().decode(errors="replace").splitlines()
+            hint = said[-1] if said else str(error)
+            raise LarsparkError(Problem("L488", "Spark did not start", hint=hint)) from None
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)

@@ -1,15 +1,20 @@
 """Which facts the rows of DataFrames are."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.mapping import ColumnName, parse_mappings
 from larspark.feeds.mapping import Mapping as FactMapping
 from larspark.scale.facts import Shape, atom_shape, find_facts, order_type
+from larspark.scale.files import FileSource, file_sources
 from larspark.scale.sql import DataFrame
 
 _ATOM = "atom"
+
+# What a run is over: one DataFrame, one for each predicate, or Parquet files.
+Given: TypeAlias = DataFrame | Mapping[str, DataFrame] | str | Path | Sequence[str | Path]
 
 
 class Source(NamedTuple):
@@ -17,6 +22,11 @@ class Source(NamedTuple):
 
     frame: DataFrame
     shape: Shape
+
+    @property
+    def schema(self) -> Any:
+        """The columns and their types, as Arrow has them."""
+        return self.frame.limit(0).toArrow().schema
 
     @property
     def rows(self) -> DataFrame:
@@ -45,12 +55,26 @@ def find_sources(
     )
 
 
-def check_sources(sources: Iterable[Source], tick: int | None) -> None:
+def find_file_sources(
+    places: str | Path | Sequence[str | Path],
+    time: str | None,
+    mapping: str | None,
+    order: str | None,
+) -> tuple[FileSource, ...]:
+    """The sources of a run over Parquet files."""
+    if mapping is None:
+        message = "nothing says which facts the rows of the files are"
+        _refuse(message, 'map columns to atoms, e.g. `map="ts -> temp(sensor, value)"`')
+    shapes = [Shape(n, each, order) for n, each in enumerate(_mappings(mapping, time))]
+    return tuple(file_sources(places, shapes))
+
+
+def check_sources(sources: Iterable[Source | FileSource], tick: int | None) -> None:
     """Everything about the columns that keeps rows from being facts, at once."""
     problems: list[Problem] = []
     orders: dict[Any, str] = {}
-    for frame, shape in sources:
-        schema = frame.limit(0).toArrow().schema
+    for source in sources:
+        schema, shape = source.schema, source.shape
         if shape.order is not None and shape.order in schema.names:
             kind = order_type(schema, shape.order)
             orders[kind] = str(schema.field(shape.order).type)
@@ -74,10 +98,7 @@ def _of_one_frame(
     frame: DataFrame, time: str | None, mapping: str | None, order: str | None
 ) -> Iterator[Source]:
     if mapping is not None:
-        mappings = parse_mappings(mapping)
-        if time is not None and any(each.time != time for each in mappings):
-            _refuse(f"the time is `{time}`, and the mapping names another column", "name one")
-        for place, each in enumerate(mappings):
+        for place, each in enumerate(_mappings(mapping, time)):
             yield Source(frame, Shape(place, each, order))
         return
     if _ATOM not in frame.columns:
@@ -86,6 +107,13 @@ def _of_one_frame(
     if time is None:
         _refuse("nothing says which column is the time", 'name it, e.g. `time="ts"`')
     yield Source(frame, atom_shape(0, time, _ATOM, order))
+
+
+def _mappings(text: str, time: str | None) -> tuple[FactMapping, ...]:
+    mappings = parse_mappings(text)
+    if time is not None and any(each.time != time for each in mappings):
+        _refuse(f"the time is `{time}`, and the mapping names another column", "name one")
+    return mappings
 
 
 def _by_columns(predicate: str, columns: list[str], time: str, order: str | None) -> FactMapping:

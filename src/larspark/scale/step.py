@@ -24,21 +24,45 @@ SPARK_SCHEMA = "atom string, `from` long, `to` long"
 
 
 def answer_piece(packed: pa.Table, job_text: str) -> pa.Table:
-    """The answers of one piece, as maximal intervals within its slice."""
-    loaded = load(job_text)
-    job = loaded.job
-    piece = packed["piece"][0].as_py()
-    first, last = job.grid.slice(piece)
-    session = loaded.session(job.grid.timeline_start(piece))
+    """The answers of one piece whose facts come packed."""
     # Every piece has a row without facts, so that it is worked on although it has none.
     rows = (row for row in packed.to_pylist() if row["payload"] is not None)
     facts = unpacked((row["place"], row["predicate"], row["payload"]) for row in rows)
+    return answer(packed["piece"][0].as_py(), facts, load(job_text))
+
+
+def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
+    """The answers of one piece, as maximal intervals within its slice.
+
+    Where there is no answer stream there is a row without an atom.
+    """
+    job = loaded.job
+    first, last = job.grid.slice(piece)
+    session = loaded.session(job.grid.timeline_start(piece))
     segments = in_arrival_order(facts, job.counts_tuples)
     session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if session.start is not None and session.start < first:
         # The overlap with the slice before: its facts count, its answers do not.
         session.advance(first - 1)
-    return owned(session.advance(last), job.grid.shard(piece), loaded)
+    answers = session.advance(last)
+    shard = job.grid.shard(piece)
+    table = owned(answers, shard, loaded)
+    if job.engine == "interval" or shard > 0:
+        return table
+    return pa.concat_tables([table, _inconsistent(answers)])
+
+
+def _inconsistent(answers: Answers) -> pa.Table:
+    """The time points without an answer stream, as intervals without an atom."""
+    times = [point.t for point in answers.points() if point.atoms is None]
+    spans: list[list[int]] = []
+    for t in times:
+        if spans and spans[-1][1] == t - 1:
+            spans[-1][1] = t
+        else:
+            spans.append([t, t])
+    columns = [[None] * len(spans), [s[0] for s in spans], [s[1] for s in spans]]
+    return pa.table(columns, schema=SCHEMA)
 
 
 class Facts(NamedTuple):
@@ -72,11 +96,16 @@ def in_arrival_order(facts: Sequence[Facts], counts_tuples: bool) -> list[Segmen
     segments = []
     for (_, predicate, table), seq in zip(facts, _arrivals(facts, counts_tuples), strict=True):
         arguments = [name for name in table.column_names if name not in ("t", ORDER)]
-        by_arrival = np.argsort(seq)
         columns = [table["t"], pa.array(seq), *(table[name] for name in arguments)]
-        ordered = pa.table(columns, names=["t", "seq", *arguments]).take(pa.array(by_arrival))
+        ordered = pa.table(columns, names=["t", "seq", *arguments])
+        if not _ascending(seq):
+            ordered = ordered.take(pa.array(np.argsort(seq)))
         segments.append(Segment(Signature(predicate, len(arguments)), ordered))
     return segments
+
+
+def _ascending(numbers: npt.NDArray[np.int64]) -> bool:
+    return bool((numbers[1:] >= numbers[:-1]).all())
 
 
 def _arrivals(facts: Sequence[Facts], counts_tuples: bool) -> list[npt.NDArray[np.int64]]:
@@ -84,6 +113,8 @@ def _arrivals(facts: Sequence[Facts], counts_tuples: bool) -> list[npt.NDArray[n
     if not facts:
         return []
     tables = [table for _, _, table in facts]
+    if len(tables) == 1 and not counts_tuples and _ascending(tables[0]["t"].to_numpy()):
+        return [np.arange(tables[0].num_rows)]
     keys = {"t": pa.concat_arrays([_flat(table["t"]) for table in tables])}
     if counts_tuples:
         # Within a time point the order matters to tuple windows alone.

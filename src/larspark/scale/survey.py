@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,11 @@ class Survey:
     times: tuple[int, ...]
     weights: tuple[int, ...]
     buckets: tuple[int, ...]
+
+    def also(self, heard: Iterable[int]) -> "Survey":
+        """The same with time points that were heard of although nothing happens there."""
+        times = [*heard, *(t for t in (self.first, self.last) if t is not None)]
+        return replace(self, first=min(times, default=None), last=max(times, default=None))
 
 
 def survey_partition(

@@ -1,14 +1,11 @@
 """Explanations as text trees, plain or with colours."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 from rich.markup import escape
 
 from larspark.show.outline import Kind, Row
-
-# Control characters, and those that turn the direction of writing around.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+from larspark.show.printable import printable
 
 _STYLES = {
     Kind.CONCLUSION: "bold",
@@ -58,12 +55,3 @@ def _content(row: Row, people: bool) -> str:
     style = _STYLES[row.kind]
     text = f"[{style}]{escape(text)}[/]" if style else escape(text)
     return f"{text}   [cyan]{escape(aside)}[/]" if aside else text
-
-
-def printable(text: str) -> str:
-    """Text that cannot steer a terminal, whatever a stream holds.
-
-    >>> printable("a\x1b[31mb")
-    'a�[31mb'
-    """
-    return _CONTROL.sub("\ufffd", text)

@@ -15,6 +15,7 @@ from rich.segment import ControlType
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import Stream
 from larspark.feeds.live import Sink, is_live, open_sink
+from larspark.show.printable import printable
 
 # A line of a pipe has no end of its own.
 PLAIN_WIDTH = 100
@@ -57,9 +58,8 @@ class Writer:
     def __init__(self, out: IO[str] | Sink, people: bool) -> None:
         self.people = people
         self._out = out
-        self._console: Console | None = None
-        if people and not isinstance(out, Sink):
-            self._console = Console(file=out, highlight=False, soft_wrap=True)
+        # Without a file of its own it goes along when a progress bar takes over standard output.
+        self._console = Console(highlight=False, soft_wrap=True) if people else None
 
     @property
     def width(self) -> int:
@@ -67,10 +67,10 @@ class Writer:
         return PLAIN_WIDTH if self._console is None else self._console.width
 
     def line(self, text: str) -> None:
-        """Write a line; for people it may carry Rich's markup."""
+        """Write a line; for people it may carry Rich's markup, and cannot steer their terminal."""
         if self._console is not None:
             status_line.clear()
-            self._console.print(text)
+            self._console.print(printable(text))
         else:
             self._out.write(text + "\n")
 
@@ -95,8 +95,7 @@ def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
         try:
             out = Path(place).open("w", encoding="utf-8")  # noqa: SIM115 - closed below
         except OSError as error:
-            why = error.strerror or str(error)
-            raise LarsparkError(Problem("L324", f"cannot write {place}: {why}")) from None
+            raise _unwritable(Path(place), error) from None
         with out:
             yield Writer(out, people=False)
 
@@ -107,14 +106,39 @@ def say(text: str) -> None:
     errors.print(text, style="yellow", markup=False)
 
 
+def write_file(path: Path, text: str) -> None:
+    """Write a text to a file that replaces an older one."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> LarsparkError:
+    return LarsparkError(Problem("L324", f"cannot write {path}: {error.strerror or error}"))
+
+
 def complain(problems: Iterable[Problem]) -> None:
     """Tell problems on standard error, each with its place and a way out."""
     for problem in problems:
         head, *rest = problem.render().split("\n")
         colour = "red" if problem.severity is Severity.ERROR else "yellow"
-        errors.print(head, style=colour, markup=False)
+        errors.print(printable(head), style=colour, markup=False)
         for text in rest:
-            errors.print(text, markup=False)
+            errors.print(printable(text), markup=False)
+
+
+def complain_of_ourselves(error: Exception) -> None:
+    """Tell of what should never have happened."""
+    words = f"{type(error).__name__}: {error}".split("\n")[0]
+    errors.print(printable(f"unexpected error: {words}"), style="red", markup=False)
+    errors.print("  hint: run it again with --debug to see where, and report it", markup=False)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Tell on standard error what a user should know about a run."""
+    for note in notes:
+        errors.print(f"note: {printable(note)}", markup=False)
 
 
 def say_what_was_skipped(stream: Stream) -> None:

@@ -8,8 +8,8 @@ from rich.markup import escape
 from larspark.base.atoms import Atom
 from larspark.show.axis import Axis
 from larspark.show.lanes import Lane, Origin, lay_out, spans_within
+from larspark.show.printable import printable
 from larspark.show.proof import WindowSpan
-from larspark.show.proof_text import printable
 
 # With more atoms than this a row stands for several of them.
 MOST_ROWS = 24

@@ -111,6 +111,15 @@ KEPT = {
         SimpleRule("q", 2, (at(0, "p", "X"),)),
         SimpleRule("r", 0, (at(1, "i", "X"), at(-1, "i", "Y"), at(0, "q", "X"))),
     ),
+    "a fact that meets two premises is judged by the conditions of both": (
+        SimpleRule("p", 0, (at(0, "i", "X"),), True),
+        SimpleRule("r", None, (in_window(1, "at", "i", "X"), in_window(0, "always", "p", "X"))),
+    ),
+    "an answer that is beaten may be minimal where its hypotheses coincide": (
+        SimpleRule("p", 0, (in_window(2, "at", "j", "X"), in_window(1, "always", "j", "Y"))),
+        SimpleRule("q", 0, (in_window(0, "at", "i", "X"), in_window(2, "some", "p", "X"))),
+        SimpleRule("r", None, (Item("now", "q", "X"), in_window(2, "some", "k", "X"))),
+    ),
 }
 # What these rules ask for never happens.
 NEVER = {

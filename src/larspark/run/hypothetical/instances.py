@@ -8,6 +8,7 @@ from itertools import islice, product
 from math import inf
 from typing import NamedTuple, Protocol
 
+from larspark.base.atoms import Signature
 from larspark.base.terms import Variable
 from larspark.run.hypothetical.candidates import Candidate, Run
 from larspark.run.hypothetical.clause import Ends, Moments, Premise
@@ -105,18 +106,15 @@ class Grounding:
             yield self._missing(moments), moments
 
     def _missing(self, moments: Moments) -> int:
-        missing = 0
+        """At least so many facts: premises that ask for the same one may be met by one."""
+        asked: set[tuple[Signature, int | Time]] = set()
         for premise, part in zip(self._clause.premises, self._candidate.parts, strict=True):
-            moment = moments[premise.time]
             if isinstance(part, tuple):
                 continue
-            if moment is None:
-                missing += premise.last - premise.first + 1
-            elif part is None:
-                missing += moment + premise.last - premise.first_point(moment) + 1
-            else:
-                missing += max(0, moment + premise.last - self._t)
-        return missing
+            for point in self._points(premise, moments):
+                if part is None or isinstance(point, Time) or point > self._t:
+                    asked.add((premise.signature, point))
+        return len(asked)
 
     def at(self, moments: Moments) -> Iterator[Instance]:
         """The instances for one choice of times: several if several facts met a premise."""

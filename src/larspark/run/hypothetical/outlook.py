@@ -11,13 +11,15 @@ from larspark.run.hypothetical.answers import HypotheticalAnswer, rank, shown, v
 from larspark.run.hypothetical.candidates import Candidate, Candidates
 from larspark.run.hypothetical.clause import Moments
 from larspark.run.hypothetical.dataset import History, Row
-from larspark.run.hypothetical.dominance import Rivals, minimal_answers
+from larspark.run.hypothetical.dominance import minimal_answers
 from larspark.run.hypothetical.horizon import decision_delays, forget_the_past, history_kept
 from larspark.run.hypothetical.instances import Grounding
 from larspark.run.hypothetical.literals import Instance
 from larspark.run.hypothetical.patterns import Pattern, Slot, put_pattern
 from larspark.run.hypothetical.prepare import Prepared
 from larspark.run.hypothetical.prospects import Prospects
+from larspark.run.hypothetical.rivals import Rivals
+from larspark.run.hypothetical.specialise import collapsed
 
 # Answers that lack more facts than this altogether are not listed.
 MISSING_LIMIT = 1_000_000
@@ -65,7 +67,7 @@ class Outlook:
                 end += 1
             _refuse_too_many(sum(missing for missing, _, _ in choices[:end]), t)
             for _, number, moments in choices[done:end]:
-                pool += groundings[number].at(moments)
+                pool += self._at(groundings[number], moments)
             done = end
             general = [instance for instance in pool if is_general(instance.answer)]
             next_size = choices[done][0] if done < len(choices) else inf
@@ -80,7 +82,16 @@ class Outlook:
         choices = [*grounding.choices()]
         _refuse_too_many(sum(missing for missing, _ in choices), t)
         for _, moments in choices:
-            yield from grounding.at(moments)
+            yield from self._at(grounding, moments)
+
+    def _at(self, grounding: Grounding, moments: Moments) -> Iterator[Instance]:
+        """The instances, and those whose hypotheses coincide for some values of the answer."""
+        for instance in grounding.at(moments):
+            yield instance
+            if is_general(instance.answer):
+                for special in collapsed(instance, self._prepared.background):
+                    if special.answer != instance.answer:
+                        yield special
 
     def _grounding(self, candidate: Candidate, t: int) -> Grounding:
         return Grounding(candidate, t, self._prepared.background, self._prospects)

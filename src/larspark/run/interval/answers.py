@@ -12,7 +12,7 @@ from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Constant, constant_text
 from larspark.run.interval.constants import decode, integers, tags
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
-from larspark.run.interval.nodes import Distinct, cut
+from larspark.run.interval.nodes import Distinct, cut_rows
 from larspark.run.protocol import Change, Point
 
 Rows = dict[Signature, Ints]
@@ -40,29 +40,31 @@ class IntervalAnswers:
         first: int,
         last: int,
         outputs: Mapping[Signature, Distinct],
-        news: Mapping[Signature, list[News]],
+        ended: Mapping[Signature, list[Ints]],
         values: Sequence[Constant],
     ) -> None:
         self.first = first
         self.last = last
         self._values = values
         self._outputs = outputs
-        self._gathered = news
+        # What ended on the way, and is in the stores no more.
+        self._ended = ended
+        self._told: Mapping[Signature, tuple[Ints, Ints]] | None = None
         self._news: dict[Signature, News] | None = None
         self._rows: Rows | None = None
 
     def news(self) -> dict[Signature, News]:
         """What began and ended within [first, last], compared with the time point before first.
 
-        This costs what has changed, however much holds.
+        After a single step this costs what has changed, however much holds.
         """
         if self._news is None:
             self._news = {}
-            for signature, output in self._outputs.items():
-                parts = [*self._gathered.get(signature, ()), News(*output.store.settle(self.last))]
-                began, ended = (
-                    parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-                )
+            for signature, (began, ended) in self._last_step().items():
+                if signature in self._ended:
+                    ended = np.concatenate([*self._ended[signature], ended])
+                    began = np.concatenate([ended, self._outputs[signature].store.rows()])
+                    began = began[(began[:, FROM] >= self.first) & (began[:, FROM] <= self.last)]
                 if len(began) or len(ended):
                     self._news[signature] = News(began, ended)
         return self._news
@@ -71,20 +73,28 @@ class IntervalAnswers:
         """For every predicate the rows (from, to, codes of arguments), maximal and disjoint."""
         if self._rows is None:
             self._rows = {}
-            news = self.news()
-            for signature, output in self._outputs.items():
-                rows = output.store.rows()
-                if signature in news:
-                    rows = np.concatenate([news[signature].ended, rows])
-                rows = cut(rows, self.first, self.last)
+            for signature, (_, ended) in self._last_step().items():
+                held = self._outputs[signature].store.rows()
+                parts = [*self._ended.get(signature, ()), ended, held]
+                rows = cut_rows(parts, self.first, self.last)
                 if len(rows):
                     self._rows[signature] = rows
         return self._rows
 
+    def _last_step(self) -> Mapping[Signature, tuple[Ints, Ints]]:
+        """What began and ended in the last step, which the stores tell only once."""
+        if self._told is None:
+            self._told = {
+                signature: output.store.settle(self.last)
+                for signature, output in self._outputs.items()
+            }
+        return self._told
+
     def freeze(self) -> None:
         """Take everything out of the stores, before they change."""
+        self.news()
         self.rows()
-        self._outputs = {}
+        self._outputs, self._told = {}, {}
 
     def points(self) -> Iterator[Point]:
         holding: set[Atom] = set()

@@ -10,7 +10,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
 from larspark.plan.build import plan
 from larspark.run.answers import PointAnswers
-from larspark.run.interval.answers import IntervalAnswers, News, atoms_at
+from larspark.run.interval.answers import IntervalAnswers, atoms_at
 from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
@@ -89,15 +89,16 @@ class IntervalEngine(ListedModels):
         taken = self._arrivals.take(None if network.clock.hindsight else last)
         if self._settings.push:
             return PointAnswers(first, last, list(self._ticks(network, taken, first, last)))
-        news: dict[Signature, list[News]] = {}
+        ended: dict[Signature, list[Ints]] = {}
         floor = first
         for boundary, part in self._slices(network, taken, first, last):
             self._step(network, part, floor, boundary)
             if boundary < last:
                 for signature, output in network.outputs.items():
-                    news.setdefault(signature, []).append(News(*output.store.settle(boundary)))
+                    gone = output.store.settle(boundary, begun=False)[1]
+                    ended.setdefault(signature, []).append(gone)
             floor = boundary + 1
-        answers = IntervalAnswers(first, last, network.outputs, news, self._constants.values)
+        answers = IntervalAnswers(first, last, network.outputs, ended, self._constants.values)
         self._latest_answers = ref(answers)
         return answers
 

@@ -13,7 +13,7 @@ from larspark.scale.streaming.telling import telling
 # One row for each shard and micro-batch; the output is packed in `rows`.
 SPARK_SCHEMA = (
     "rows binary, facts long, late long, skipped long, held long, answers long, "
-    "answered long, state_bytes long"
+    "answered long, lag long, state_bytes long"
 )
 
 
@@ -48,6 +48,7 @@ class ShardOperator(StatefulProcessor):
             held=stepped.held,
             answers=stepped.rows.num_rows,
             answered=stepped.answered,
+            lag=stepped.lag,
             state_bytes=len(stepped.state),
         )
 

@@ -25,9 +25,7 @@ from larspark.scale.streaming.live import (
     check_choices,
     delay_points,
 )
-
-# The name under which `query.lastProgress` shows what happened.
-OBSERVED = "larspark"
+from larspark.scale.streaming.progress import OBSERVED
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _STATE_STORE = {
@@ -170,6 +168,7 @@ def _answers(inlets: Sequence[_Inlet], live: Live) -> DataFrame:
         OBSERVED,
         *(count(name).alias(name) for name in ("facts", "late", "skipped", "held", "answers")),
         functions.min("answered").alias("answered"),
+        functions.max("lag").alias("lag"),
         count("state_bytes").alias("state_bytes"),
     )
     return seen.mapInArrow(

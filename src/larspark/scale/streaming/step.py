@@ -36,7 +36,8 @@ _MOST_ALIVE = 64
 class Stepped:
     """What a step gives: rows of output, what happened, and the state that it leaves.
 
-    `held` counts the facts that wait for their time point to be closed.
+    `held` counts the facts that wait for their time point to be closed, `lag` is how far the
+    answers are behind the latest time point heard of.
     """
 
     rows: pa.Table
@@ -45,6 +46,7 @@ class Stepped:
     skipped: int
     held: int
     answered: int | None
+    lag: int | None
     state: bytes
 
 
@@ -70,6 +72,7 @@ def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live)
         skipped,
         _size(after.held),
         after.answered,
+        _lag(after),
         after.to_bytes(),
     )
 
@@ -134,6 +137,11 @@ def _closed(state: ShardState, live: Live) -> int | None:
     if len(latest) < len(state.latest):
         return None
     return min(latest) - live.delay - 1
+
+
+def _lag(state: ShardState) -> int | None:
+    latest = [t for t in state.latest if t is not None]
+    return None if state.answered is None or not latest else max(latest) - state.answered
 
 
 def _session(state: ShardState, start: int, loaded: Loaded) -> Session:
