@@ -87,8 +87,11 @@ def test_every_line_is_a_message_and_comes_through_a_broker_that_is_killed():
     client.reconnect_delay_set(1, 1)
     client.on_connect = lambda client, *_: client.subscribe("answers", 1)
     client.on_message = lambda _, __, message: got.append(message.payload.decode())
+    subscribed = threading.Event()
+    client.on_subscribe = lambda *_: subscribed.set()
     client.connect("127.0.0.1", broker.port)
     client.loop_start()
+    assert subscribed.wait(20)
     said: list[str] = []
     with open_sink(f"mqtt://127.0.0.1:{broker.port}/answers", said.append) as sink:
         for number in range(100):
