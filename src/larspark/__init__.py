@@ -5,6 +5,7 @@ from types import ModuleType
 
 from larspark.api import (
     Answer,
+    Monitor,
     Program,
     Reasoner,
     Report,
@@ -29,6 +30,7 @@ __all__ = [
     "LarsparkError",
     "LiveStream",
     "Model",
+    "Monitor",
     "Problem",
     "Program",
     "Reasoner",

@@ -23,6 +23,7 @@ from larspark.plan.text import plan_text
 from larspark.run.engines import Choice, choose
 from larspark.run.history import History
 from larspark.run.hypothetical import HypotheticalAnswer
+from larspark.run.hypothetical import Monitor as MonitorSession
 from larspark.run.hypothetical import hypothesize as hypothetical_answers
 from larspark.run.live import live
 from larspark.run.protocol import Answers, Model, Settings
@@ -347,6 +348,28 @@ def show(
     batches = stream.with_tick(None if tick is None else tick.microseconds).batches()
     session = Session(checked, atoms, engine, settings)
     return picture_run(session, checked, batches, settings, Scene(to, view, at, only))
+
+
+class Monitor(MonitorSession):
+    """A program watched ahead of time: which of its shown atoms may come to hold, and when.
+
+    It does not derive what holds now: that is what a reasoner does, which may run beside it.
+    """
+
+    def __init__(
+        self,
+        program: Program | str,
+        background: Iterable[Atom | str] = (),
+        *,
+        start: int | None = None,
+        follow: bool = True,
+    ) -> None:
+        self.program = Program.parse(program) if isinstance(program, str) else program
+        super().__init__(*prepare(self.program, background), start=start, follow=follow)
+
+    def append(self, t: int, facts: Iterable[Atom | str]) -> None:
+        """Take in what happened at t; elements come in the order of their time points."""
+        self.hear(RowBatch([Row(t, atom, 0) for atom in _atoms(facts)], t))
 
 
 def hypothesize(

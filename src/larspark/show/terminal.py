@@ -58,7 +58,6 @@ class Writer:
     def __init__(self, out: IO[str] | Sink, people: bool) -> None:
         self.people = people
         self._out = out
-        # Without a file of its own it goes along when a progress bar takes over standard output.
         self._console = Console(highlight=False, soft_wrap=True) if people else None
 
     @property

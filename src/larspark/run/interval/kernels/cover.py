@@ -70,7 +70,9 @@ def _same(rows: Ints, row: int, batch: Ints, source: int) -> bool:
 
 
 @helper
-def _buckets(rows: Ints, heads: Places, columns: Ints, counters: Ints, batch: Ints) -> Ints:
+def _buckets(
+    rows: Ints, links: Places, heads: Places, columns: Ints, counters: Ints, batch: Ints
+) -> Ints:
     """The bucket of every batch row in every hash table.
 
     What stands there is read already here, all together, so that waiting for memory overlaps.
@@ -87,7 +89,8 @@ def _buckets(rows: Ints, heads: Places, columns: Ints, counters: Ints, batch: In
     for source in range(batch.shape[0]):
         offset = follow(heads[0, buckets[source, 0]], head, length)
         if offset != NONE:
-            sum_of_reads += rows[slot_of(first, offset, rows.shape[0]), TO]
+            slot = slot_of(first, offset, rows.shape[0])
+            sum_of_reads += rows[slot, TO] + links[slot, 0]
         for index in range(columns.shape[0]):
             sum_of_reads += heads[index + 1, buckets[source, index + 1]]
     counters[TOUCHED] = sum_of_reads
@@ -211,7 +214,7 @@ def cover_add(
     pieces = np.empty(batch.shape, np.int64)
     since = np.empty(batch.shape[0], np.int64)
     count = 0
-    buckets = _buckets(rows, heads, columns, counters, batch)
+    buckets = _buckets(rows, links, heads, columns, counters, batch)
     head, capacity = counters[HEAD], rows.shape[0]
     first = head - counters[LAP]
     counters[FRESH] = counters[TAIL]
@@ -276,7 +279,7 @@ def cover_remove(
     """Take intervals away, as far as they are not before `floor`; what was covered comes back."""
     pieces = np.empty(batch.shape, np.int64)
     count = 0
-    buckets = _buckets(rows, heads, columns, counters, batch)
+    buckets = _buckets(rows, links, heads, columns, counters, batch)
     head, capacity = counters[HEAD], rows.shape[0]
     first = head - counters[LAP]
     for source in range(batch.shape[0]):

@@ -38,6 +38,9 @@ USED, FREE, IDLE, LIVE, SETTLED, STEPS_USED, STEPS_FREE, STEPS_IDLE = 0, 1, 2, 3
 KIND, START, PAST, FUTURE, EVERY, END = 0, 1, 2, 3, 4, 5
 COUNT_ONE, COUNT_WINDOW = 0, 1
 
+# A count that nothing is known to end is looked at after so many time points.
+NOW_AND_THEN = 32
+
 
 @helper
 def window_bounds(question: Ints, t: int) -> tuple[int, int]:
@@ -165,18 +168,21 @@ def _fold(entries: Ints, entry: int, steps: Ints, counters: Ints, upto: int) -> 
 
 @helper
 def _wait(entries: Ints, entry: int, steps: Ints, due: Ints, settled: int) -> None:
+    """Let an entry be looked at when its last step is over; without one, now and then."""
     last = entries[entry, LAST]
-    at = steps[last, TIME] if last != NONE else FOREVER
-    slot = min(max(at, settled + 1), settled + RING - 1) % RING
+    at = settled + NOW_AND_THEN
+    if last != NONE:
+        at = min(max(steps[last, TIME], settled + 1), settled + RING - 1)
+    slot = at % RING
     entries[entry, ENTRY_DUE] = due[slot]
     due[slot] = entry
 
 
 @helper
 def _find_entry(
-    entries: Ints, heads: Ints, due: Ints, steps: Ints, counters: Ints, batch: Ints, source: int
-) -> int:
-    """The entry of a key, made when there is none."""
+    entries: Ints, heads: Ints, counters: Ints, batch: Ints, source: int
+) -> tuple[int, bool]:
+    """The entry of a key, and whether it had to be made; then it does not wait yet."""
     width = batch.shape[1] - KEYS
     state = 0
     for column in range(KEYS, KEYS + width):
@@ -190,7 +196,7 @@ def _find_entry(
                 same = False
                 break
         if same:
-            return entry
+            return entry, False
         entry = entries[entry, ENTRY_NEXT]
     entry = counters[FREE]
     if entry != NONE:
@@ -208,8 +214,7 @@ def _find_entry(
     entries[entry, LAST_RISE] = -FOREVER
     for column in range(width):
         entries[entry, ENTRY_KEYS + column] = batch[source, KEYS + column]
-    _wait(entries, entry, steps, due, counters[SETTLED])
-    return entry
+    return entry, True
 
 
 @kernel
@@ -234,7 +239,7 @@ def profile_add(
         start, end = max(batch[source, FROM], floor), batch[source, TO]
         if start > end:
             continue
-        entry = _find_entry(entries, heads, due, steps, counters, batch, source)
+        entry, made = _find_entry(entries, heads, counters, batch, source)
         _fold(entries, entry, steps, counters, floor)
         height = entries[entry, BASE]
         before = NONE
@@ -279,6 +284,8 @@ def profile_add(
         before = _change(entries, entry, steps, counters, before, start, sign)
         if end < FOREVER:
             _change(entries, entry, steps, counters, before, end + 1, -sign)
+        if made:
+            _wait(entries, entry, steps, due, counters[SETTLED])
     return out[:count]
 
 
