@@ -148,6 +148,7 @@ def run(
             else:
                 watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
                 stack.enter_context(watch.watching())
+                # Inside the watch, because the last lines may take their time to get through.
                 out = stack.enter_context(writer(output, json))
                 seen = [watch.draw, arrivals.add, occasions.hear]
                 if monitor is not None:
