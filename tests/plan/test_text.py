@@ -82,6 +82,16 @@ def test_arithmetic_is_lifted_out_of_atoms_and_pins() -> None:
     ]
 
 
+def test_a_conjunction_below_some_is_a_join_at_one_time_point() -> None:
+    assert planned("q(X) :- [5] some (a(X) and not b(X)).").splitlines() == [
+        "1. q/1",
+        "   derive q(X)  line 1",
+        "     without on X, @0  line 1",
+        "       [5] @@0 a(X)  line 1",
+        "       [5] @@0 b(X)  line 1",
+    ]
+
+
 def test_a_disjunction_in_a_body_becomes_several_rules() -> None:
     lines = planned("q(X) :- p(X), ([3] some a(X) or not b(X)).").splitlines()
     assert sum("derive q(X)" in line for line in lines) == 2
@@ -90,7 +100,7 @@ def test_a_disjunction_in_a_body_becomes_several_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q :- some (a and b).", "look below a temporal operator at anything but an atom"),
+        ("q :- not some (a and b).", "look below a temporal operator at anything but an atom"),
         ("q :- [6 every 2] [4 every 2] some a.", "nest hopping windows"),
         ("q :- [#3] always a.", "ask for `always` over a tuple window"),
         ("q :- [mine(3)] some a.", "look through the window `mine`"),
@@ -108,7 +118,7 @@ def test_what_cannot_be_planned_is_named(text: str, message: str) -> None:
 
 
 def test_everything_that_stands_in_the_way_comes_at_once() -> None:
-    program = parse_program("q :- some (a and b).\nr :- [#3] always a.").program
+    program = parse_program("q :- not some (a and b).\nr :- [#3] always a.").program
     assert program is not None
     with pytest.raises(LarsparkError) as refused:
         plan(check(program))
