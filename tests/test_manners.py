@@ -16,6 +16,7 @@ from larspark.base.atoms import Signature
 from larspark.cli import app
 from larspark.show import progress
 from larspark.show.strangers import stranger_notes
+from larspark.show.terminal import StatusLine
 
 LARSPARK = str(Path(sys.executable).with_name("larspark"))
 PROGRAM = "hot(M) :- [3] some temp(M, V), V > 90.\n"
@@ -121,14 +122,14 @@ def test_a_terminal_is_not_steered_by_a_stream(folder: Path) -> None:
 def test_a_long_run_shows_how_far_it_is_but_only_to_a_person(
     person: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terminal = Console(file=io.StringIO(), force_terminal=person, width=100)
-    monkeypatch.setattr(progress, "errors", terminal)
-    monkeypatch.setattr(progress, "SHORT", 0)
+    terminal = Console(file=io.StringIO(), force_terminal=person, width=100, highlight=False)
+    monkeypatch.setattr(progress, "SHORT", -1)
     stream = lp.Stream.read(folder / "events.jsonl", batch_size=1)
-    with progress.reading_progress(stream, stream.batches()) as batches:
+    line = StatusLine(terminal)
+    with progress.reading_progress(stream, stream.batches(), line) as batches:
         assert sum(len(batch) for batch in batches) == 1
     shown = terminal.file.getvalue()
-    assert ("1 facts" in shown and "t = 3" in shown) == person
+    assert ("1 facts" in shown and "t 3" in shown) == person
     assert bool(shown) == person
     assert stream.share == 1.0
 

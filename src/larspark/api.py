@@ -13,6 +13,7 @@ from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.base.terms import Constant
 from larspark.feeds import Stream, parse_ground_atom, read_background
+from larspark.feeds.live import LiveStream
 from larspark.language import Parsed, load_program, parse_formula, parse_program, program_text, tree
 from larspark.meaning.check import check, formula_problems
 from larspark.meaning.checked import Checked
@@ -22,8 +23,10 @@ from larspark.plan.text import plan_text
 from larspark.run.engines import Choice, choose
 from larspark.run.history import History
 from larspark.run.hypothetical import HypotheticalAnswer
+from larspark.run.hypothetical import Monitor as MonitorSession
 from larspark.run.hypothetical import hypothesize as hypothetical_answers
-from larspark.run.protocol import Model, Settings
+from larspark.run.live import live
+from larspark.run.protocol import Answers, Model, Settings
 from larspark.run.replay import intervals, replay, up_to
 from larspark.run.saved import SavedState
 from larspark.run.session import Session
@@ -183,10 +186,22 @@ class Reasoner:
 
     def advance(self, t: int) -> Iterator[Answer]:
         """The answers for every time point after the last advance, up to t."""
-        for point in self.session.advance(t).points():
+        yield from self._answers(self.session.advance(t))
+
+    def _answers(self, found: Answers) -> Iterator[Answer]:
+        for point in found.points():
             now = point.atoms if point.atoms is not None else frozenset()
             yield Answer(point.t, point.atoms, now - self._last, self._last - now)
             self._last = now
+
+    def follow(self, stream: LiveStream) -> Iterator[Answer]:
+        """The answers while a live stream comes, each when its time point is over.
+
+        `stream.stop()` ends it: all that has arrived is still answered.
+        """
+        stream = stream.with_tick(self._tick)
+        for piece in live(self.session, stream, seen=[self._history.append]):
+            yield from self._answers(piece)
 
     def models(self, at: int, limit: int | None = None) -> list[Model]:
         """All answer streams at a time point, or the first ones."""
@@ -333,6 +348,28 @@ def show(
     batches = stream.with_tick(None if tick is None else tick.microseconds).batches()
     session = Session(checked, atoms, engine, settings)
     return picture_run(session, checked, batches, settings, Scene(to, view, at, only))
+
+
+class Monitor(MonitorSession):
+    """A program watched ahead of time: which of its shown atoms may come to hold, and when.
+
+    It does not derive what holds now: that is what a reasoner does, which may run beside it.
+    """
+
+    def __init__(
+        self,
+        program: Program | str,
+        background: Iterable[Atom | str] = (),
+        *,
+        start: int | None = None,
+        follow: bool = True,
+    ) -> None:
+        self.program = Program.parse(program) if isinstance(program, str) else program
+        super().__init__(*prepare(self.program, background), start=start, follow=follow)
+
+    def append(self, t: int, facts: Iterable[Atom | str]) -> None:
+        """Take in what happened at t; elements come in the order of their time points."""
+        self.hear(RowBatch([Row(t, atom, 0) for atom in _atoms(facts)], t))
 
 
 def hypothesize(

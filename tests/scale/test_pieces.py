@@ -152,7 +152,7 @@ def test_a_hot_key_is_cut_by_time_when_the_program_allows_both(
     rest = [Element(t, fact("a", name, 0)) for t in range(0, 200, 40) for name in "yzuvw"]
     elements = sorted(hot + rest)
     sources = [text_partitions(elements, Random(3), ordered=False)]
-    both = prepare("p(X) :- [2] always a(X, _).", (), "auto", Settings(), Wish())
+    both = prepare("p(X) :- [12] always a(X, _).", (), "auto", Settings(), Wish())
     job = job_for(both, sources, None)
     assert job is not None
     assert job.grid.shards > 1

@@ -54,6 +54,7 @@ _BENCHMARKS = (
     Benchmark("start", "the first answer of `larspark run`", series.start),
     Benchmark("hypothetical", "what may become true, on a thousand machines", series.hypothetical),
     Benchmark("feeds", "reading facts, in every form", series.feeds),
+    Benchmark("spark", "batch on Spark, two cores", series.spark),
 )
 
 

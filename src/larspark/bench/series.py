@@ -10,6 +10,7 @@ from larspark.bench import hypothetical as hypotheses
 from larspark.bench import laser, limits, ticker
 from larspark.bench import reading as files
 from larspark.bench import soak as endurance
+from larspark.bench import spark as on_spark
 from larspark.bench import start as beginning
 from larspark.bench.contest import (
     CLINGO,
@@ -152,6 +153,11 @@ def hypothetical(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 def feeds(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     """Facts from files."""
     return files.reading(bench, 50_000 if quick else 1_000_000, tell)
+
+
+def spark(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """Batch on Spark."""
+    return on_spark.spark(bench, quick, tell)
 
 
 def _repetitions(quick: bool) -> int:

@@ -1,7 +1,6 @@
 """Live runs: opening the stream, minding signals, showing how it goes, saying what was done."""
 
 import signal
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,8 +8,6 @@ from pathlib import Path
 from types import FrameType
 
 import typer
-from rich.live import Live
-from rich.text import Text
 
 from larspark import api
 from larspark.base.facts import AnyBatch
@@ -21,7 +18,7 @@ from larspark.language.windows import tick_text
 from larspark.run.occasions import Every
 from larspark.run.protocol import Answers
 from larspark.run.session import Session
-from larspark.show.terminal import Writer, errors, say
+from larspark.show.terminal import Writer, errors, say, status_line
 
 _REDRAWN_EVERY = 0.2
 
@@ -83,8 +80,7 @@ class Watch:
         self._session = session
         self._quiet = quiet
         self._interrupted = ""
-        self._display: Live | None = None
-        self._drawn = 0.0
+        self._drawn = time.monotonic()
         self._facts_then = 0
 
     @contextmanager
@@ -93,20 +89,11 @@ class Watch:
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in before:
             signal.signal(number, self._interrupt)
-        if errors.is_terminal:
-            self._display = Live(
-                console=errors,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=sys.stdout.isatty(),
-            )
-            self._display.start()
         try:
             yield
         finally:
             self._stream.stop()
-            if self._display is not None:
-                self._display.stop()
+            status_line.clear()
             for number, handler in before.items():
                 signal.signal(number, handler)
             if self._interrupted or not self._quiet:
@@ -121,14 +108,14 @@ class Watch:
     def draw(self, batch: AnyBatch) -> None:
         """Show how it goes, now that something has come."""
         now = time.monotonic()
-        if self._display is None or now - self._drawn < _REDRAWN_EVERY:
+        if now - self._drawn < _REDRAWN_EVERY:
             return
         rate = (self._stream.facts - self._facts_then) / (now - self._drawn)
         self._drawn, self._facts_then = now, self._stream.facts
         parts = [f"t {self._stream.last_t}", f"{rate:,.0f} facts/s", *self._counts()]
         if self._stream.queue > 0:
             parts.append(f"queue {self._stream.queue:.0%}")
-        self._display.update(Text(" · ".join(parts), style="dim"), refresh=True)
+        status_line.show(" · ".join(parts))
 
     def _summary(self) -> str:
         start, answered = self._session.start, self._session.answered

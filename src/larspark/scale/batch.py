@@ -20,8 +20,8 @@ from larspark.scale.failing import problems
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
-from larspark.scale.spread import Sources, answers_of, session_of, survey_of
-from larspark.scale.sql import DataFrame, PySparkException, SparkSession, Window, functions
+from larspark.scale.spread import Sources, answers_of, parallelism, session_of, survey_of
+from larspark.scale.sql import DataFrame, Window, functions
 from larspark.scale.streaming.telling import telling
 from larspark.scale.typed import read_columns, read_signature, typed_answers
 
@@ -97,7 +97,7 @@ def run_prepared(
         surveyed = survey_of(spark, sources, prepared)
     seen = survey.combine([row for rows in surveyed for row in rows])
     _refuse(seen, prepared, on_error)
-    job = prepared.job(seen.also(heard), to, _parallelism(spark))
+    job = prepared.job(seen.also(heard), to, parallelism(spark))
     if job is None:
         return Begun(spark.createDataFrame([], step.SPARK_SCHEMA), None)
     answers = answers_of(spark, sources, surveyed, job)
@@ -137,14 +137,6 @@ def _refuse(seen: survey.Survey, prepared: Prepared, on_error: OnError) -> None:
     if seen.skipped:
         reasons = "; ".join(problem.message for problem in seen.problems)
         _LOG.warning("facts left out: %d (%s)", seen.skipped, reasons)
-
-
-def _parallelism(spark: SparkSession) -> int:
-    try:
-        return int(spark.sparkContext.defaultParallelism)
-    except PySparkException:
-        # Spark Connect does not tell.
-        return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
 
 
 def _joined(answers: DataFrame) -> DataFrame:

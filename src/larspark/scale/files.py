@@ -18,7 +18,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.partition import Key
 from larspark.scale.facts import Shape, find_facts
 from larspark.scale.job import Loaded, load
-from larspark.scale.pack import pack_partition, rows_by_shard, shards_of
+from larspark.scale.pack import pack_partition, shards_of
 from larspark.scale.step import Facts, answer, merged
 from larspark.scale.streaming.telling import telling
 from larspark.scale.survey import survey_partition
@@ -112,8 +112,12 @@ def answer_from_files(
     """For every number of a piece, its answers."""
     loaded = load(job_text)
     for piece in _numbers(numbers):
-        facts = merged(fact for part in parts for fact in _facts_of(piece, part, loaded))
-        yield from answer(piece, facts, loaded).to_batches()
+        yield from answer(piece, facts_of(piece, parts, loaded), loaded).to_batches()
+
+
+def facts_of(piece: int, parts: Sequence[Part], loaded: Loaded) -> list[Facts]:
+    """The facts of a piece."""
+    return merged(fact for part in parts for fact in _facts_of(piece, part, loaded))
 
 
 def _facts_of(piece: int, part: Part, loaded: Loaded) -> Iterator[Facts]:
@@ -126,16 +130,14 @@ def _facts_of(piece: int, part: Part, loaded: Loaded) -> Iterator[Facts]:
         if extent.first > last or extent.last < first:
             continue
         for segment in find_facts(_read(extent.split, part.shape), part.shape, job.tick).segments:
-            table = segment.table.drop_columns(["seq"]).combine_chunks()
+            table = segment.table.drop_columns(["seq"])
             low, high = np.searchsorted(table["t"].to_numpy(), [first, last + 1]).tolist()
-            for owner, rows in rows_by_shard(
-                shards_of(segment, loaded), low, high, job.grid.shards
-            ):
-                if owner == shard and low < high:
-                    kept = (
-                        table.slice(low, high - low) if rows is None else table.take(pa.array(rows))
-                    )
-                    yield Facts(part.shape.place, segment.signature.predicate, kept)
+            kept = table.slice(low, high - low)
+            shards = shards_of(segment, loaded)
+            if shards is not None:
+                kept = kept.filter(pa.array(shards[low:high] == shard))
+            if kept.num_rows:
+                yield Facts(part.shape.place, segment.signature.predicate, kept)
 
 
 def _read(split: Split, shape: Shape) -> Any:

@@ -24,9 +24,14 @@ BUCKETS = 1024
 # Pieces with fewer facts than this are not worth their own task.
 SMALL_PIECE = 50_000
 # A piece is held in memory by the task that works on it.
-LARGE_PIECE = 1_000_000
+LARGE_PIECE = 2_500_000
 # Slices shorter than so many lookbacks would spend more on the overlap than they gain.
 _LOOKBACKS = 4
+# Slices longer than so many lookbacks are cheaper than shards: an engine is faster on a short
+# time with all keys than on a long time with some.
+_MANY_LOOKBACKS = 10
+# A shard with so much more than its share makes all others wait.
+_UNEVEN = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +90,42 @@ def wanted_pieces(facts: int, parallelism: int) -> int:
     """How many pieces keep all cores busy, without small ones or ones too large for memory.
 
     >>> wanted_pieces(1_000, 8), wanted_pieces(200_000, 8), wanted_pieces(30_000_000, 8)
-    (1, 4, 30)
+    (1, 4, 16)
     """
-    return max(1, min(parallelism, facts // SMALL_PIECE), ceil(facts / LARGE_PIECE))
+    if facts // SMALL_PIECE < parallelism:
+        return max(1, facts // SMALL_PIECE)
+    # As many rounds as memory asks for, each with work for every core.
+    return parallelism * ceil(facts / (LARGE_PIECE * parallelism))
 
 
 def choose_shards(wanted: int, buckets: Sequence[int]) -> int:
-    """How many shards: twice the pieces wanted, since keys never spread evenly."""
-    if wanted == 1:
-        return 1
+    """How many shards: the pieces wanted, or twice as many where keys do not spread evenly.
+
+    >>> choose_shards(2, [10] * 1024), choose_shards(2, [500, 10, 10, 10]), choose_shards(8, [5, 0])
+    (2, 4, 1)
+    """
     occupied = sum(count > 0 for count in buckets)
-    return max(1, min(2 * wanted, occupied))
+    if wanted == 1 or occupied <= 1:
+        return 1
+    loads = _loads(buckets, wanted)
+    even = loads.max() <= _UNEVEN * loads.sum() / wanted
+    return min(wanted if even else 2 * wanted, occupied)
+
+
+def short_overlap(slices: int, length: int, lookback: int) -> bool:
+    """Is a timeline so long that slices of it read little twice?
+
+    >>> short_overlap(4, 1_000, 20), short_overlap(4, 1_000, 200)
+    (True, False)
+    """
+    return length >= slices * _MANY_LOOKBACKS * lookback
+
+
+def _loads(buckets: Sequence[int], shards: int) -> npt.NDArray[np.int64]:
+    """How many facts each shard has."""
+    loads = np.zeros(shards, dtype=np.int64)
+    np.add.at(loads, np.arange(len(buckets)) % shards, np.asarray(buckets, dtype=np.int64))
+    return loads
 
 
 def choose_slices(
@@ -112,8 +142,7 @@ def choose_slices(
     """
     slices = wanted
     if shards > 1:
-        loads = np.zeros(shards, dtype=np.int64)
-        np.add.at(loads, np.arange(len(buckets)) % shards, np.asarray(buckets, dtype=np.int64))
+        loads = _loads(buckets, shards)
         fair = max(SMALL_PIECE, int(loads.sum()) // wanted)
         # A shard that is not much larger than its fair share is as even as keys come.
         slices = ceil(int(loads.max()) / fair) if loads.max() > 1.5 * fair else 1

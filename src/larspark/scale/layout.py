@@ -5,7 +5,14 @@ from typing import NamedTuple
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.scale.cuts import Cuts
-from larspark.scale.grid import Grid, choose_shards, choose_slices, slice_starts, wanted_pieces
+from larspark.scale.grid import (
+    Grid,
+    choose_shards,
+    choose_slices,
+    short_overlap,
+    slice_starts,
+    wanted_pieces,
+)
 from larspark.scale.survey import Survey
 
 
@@ -37,13 +44,17 @@ def allowed_cuts(cuts: Cuts, hindsight: bool, wish: Wish) -> Cuts:
 def lay_out(cuts: Cuts, wish: Wish, seen: Survey, first: int, last: int, parallelism: int) -> Grid:
     """The grid of a run over [first, last], chosen from the data where nobody wished for it."""
     wanted = wanted_pieces(seen.facts, parallelism)
+    length = last - first + 1
     shards, slices = wish
     if shards is None:
-        shards = 1 if cuts.key is None else choose_shards(wanted, seen.buckets)
+        sliced = cuts.lookback is not None and short_overlap(wanted, length, cuts.lookback)
+        if cuts.key is None or (slices is None and sliced):
+            shards = 1
+        else:
+            shards = choose_shards(wanted, seen.buckets)
     if slices is None:
         slices = 1
         if cuts.lookback is not None:
-            length = last - first + 1
             slices = choose_slices(wanted, shards, seen.buckets, length, cuts.lookback)
     starts = slice_starts(first, last, slices, seen.times, seen.weights)
     return Grid(shards, starts, last, cuts.lookback or 0)

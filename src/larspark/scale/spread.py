@@ -1,7 +1,7 @@
 """How Spark brings the facts of sources to the pieces of a run."""
 
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from larspark.scale.job import Job
 from larspark.scale.prepare import Prepared
 from larspark.scale.session import local_session
 from larspark.scale.shapes import Source
-from larspark.scale.sql import DataFrame, SparkSession
+from larspark.scale.sql import DataFrame, GroupedData, PySparkException, SparkSession
 from larspark.scale.streaming.telling import ToldError, telling
 
 Sources: TypeAlias = Sequence[Source | FileSource]
@@ -35,7 +35,9 @@ def survey_of(spark: SparkSession, sources: Sources, prepared: Prepared) -> list
     # All files are looked at in one job: a stream can have many predicates.
     splits = [(split, source.shape) for source in read for split in source.splits]
     look = partial(files.survey_splits, splits=splits, tick=tick, key=key)
-    looked = _each(spark, len(splits)).mapInArrow(look, survey.SPARK_SCHEMA)
+    # A task has its price, and looking at a split is quick.
+    numbers = each_number(spark, len(splits), 2 * parallelism(spark))
+    looked = numbers.mapInArrow(look, survey.SPARK_SCHEMA)
     about = iter(looked.collect() if splits else ())
     return [
         [next(about) for _ in source.splits]
@@ -54,38 +56,11 @@ def answers_of(
     spark: SparkSession, sources: Sources, surveyed: Sequence[Sequence[Any]], job: Job
 ) -> DataFrame:
     """The answers of all pieces."""
-    text, grid = job.text(), job.grid
-    frames: list[DataFrame] = []
-    parts: list[files.Part] = []
-    for source, rows in zip(sources, surveyed, strict=True):
-        shape = source.shape
-        if isinstance(source, Source):
-            packing = partial(telling(pack.pack_partition), shape=shape, job_text=text)
-            frames.append(source.rows.mapInArrow(packing, pack.SPARK_SCHEMA))
-        elif grid.shards > files.READ_BY_EACH:
-            packing = partial(files.pack_splits, splits=source.splits, shape=shape, job_text=text)
-            each = _each(spark, len(source.splits))
-            frames.append(each.mapInArrow(packing, pack.SPARK_SCHEMA))
-        else:
-            extents = (
-                files.Extent(split, row["first"], row["last"])
-                for split, row in zip(source.splits, rows, strict=True)
-                if row["first"] is not None
-            )
-            parts.append(files.Part(shape, tuple(extents)))
-    if frames:
-        return _shuffled(spark, frames, text, grid.pieces)
-    answering = partial(files.answer_from_files, parts=parts, job_text=text)
-    return _each(spark, grid.pieces).mapInArrow(answering, step.SPARK_SCHEMA)
-
-
-def _shuffled(
-    spark: SparkSession, frames: Sequence[DataFrame], text: str, pieces: int
-) -> DataFrame:
-    # A piece without facts can have answers all the same, and Spark makes no empty groups.
-    empty = spark.range(pieces).selectExpr(
-        "int(id) piece", "int(null) place", "string(null) predicate", "binary(null) payload"
-    )
+    text = job.text()
+    if by_themselves(sources, job):
+        answering = partial(files.answer_from_files, parts=parts_of(sources, surveyed))
+        pieces = each_number(spark, job.grid.pieces)
+        return pieces.mapInArrow(partial(answering, job_text=text), step.SPARK_SCHEMA)
 
     # Spark reads from the types which kind of function this is.
     def answer(packed: pa.Table) -> pa.Table:
@@ -94,15 +69,59 @@ def _shuffled(
         except LarsparkError as error:
             raise ToldError(error) from None
 
-    return (
-        reduce(DataFrame.unionAll, frames, empty)
-        # By number and not by hash, so that every piece is a task of its own.
-        .repartitionById(pieces, "piece")
-        .groupBy("piece")
-        .applyInArrow(answer, step.SPARK_SCHEMA)
+    return shuffled(spark, sources, job).applyInArrow(answer, step.SPARK_SCHEMA)
+
+
+def by_themselves(sources: Sources, job: Job) -> bool:
+    """Do pieces read what they need, without a shuffle?"""
+    in_files = all(isinstance(source, FileSource) for source in sources)
+    return in_files and job.grid.shards <= files.READ_BY_EACH
+
+
+def parts_of(sources: Sources, surveyed: Sequence[Sequence[Any]]) -> list[files.Part]:
+    """What there is to read, and when it happened."""
+    parts = []
+    for source, rows in zip(sources, surveyed, strict=True):
+        if isinstance(source, FileSource):
+            extents = (
+                files.Extent(split, row["first"], row["last"])
+                for split, row in zip(source.splits, rows, strict=True)
+                if row["first"] is not None
+            )
+            parts.append(files.Part(source.shape, tuple(extents)))
+    return parts
+
+
+def shuffled(spark: SparkSession, sources: Sources, job: Job) -> GroupedData:
+    """The packed facts of every piece, in one group and in one task."""
+    text, pieces = job.text(), job.grid.pieces
+    # A piece without facts can have answers all the same, and Spark makes no empty groups.
+    packed = spark.range(pieces).selectExpr(
+        "int(id) piece", "int(null) place", "string(null) predicate", "binary(null) payload"
     )
+    for source in sources:
+        shape = source.shape
+        if isinstance(source, Source):
+            packing = partial(telling(pack.pack_partition), shape=shape, job_text=text)
+            facts = source.rows.mapInArrow(packing, pack.SPARK_SCHEMA)
+        else:
+            packing = partial(files.pack_splits, splits=source.splits, shape=shape, job_text=text)
+            splits = each_number(spark, len(source.splits))
+            facts = splits.mapInArrow(packing, pack.SPARK_SCHEMA)
+        packed = packed.unionAll(facts)
+    # By number and not by hash, so that every piece is a task of its own.
+    return packed.repartitionById(pieces, "piece").groupBy("piece")
 
 
-def _each(spark: SparkSession, count: int) -> DataFrame:
-    """The numbers from 0, each in a task of its own."""
-    return spark.range(0, count, 1, max(1, count))
+def each_number(spark: SparkSession, count: int, tasks: int | None = None) -> DataFrame:
+    """The numbers from 0 in their order, each in a task of its own, or in so many tasks."""
+    return spark.range(0, count, 1, max(1, min(count, tasks or count)))
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks run at a time."""
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except PySparkException:
+        # Spark Connect does not tell.
+        return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)

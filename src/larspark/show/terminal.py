@@ -2,12 +2,15 @@
 
 import json
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from rich.console import Console
+from rich.control import Control
+from rich.segment import ControlType
 
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import Stream
@@ -20,13 +23,41 @@ PLAIN_WIDTH = 100
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+class StatusLine:
+    """One line at the bottom of a terminal that shows how it goes; whoever writes takes it away."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._shown = False
+        self._lock = threading.RLock()
+
+    def show(self, text: str) -> None:
+        if not self._console.is_terminal:
+            return
+        with self._lock:
+            self.clear()
+            # A line that wrapped could not be taken away again.
+            fitting = text[: self._console.width - 1]
+            self._console.print(fitting, style="dim", end="", markup=False)
+            self._shown = True
+
+    def clear(self) -> None:
+        with self._lock:
+            if self._shown:
+                self._console.control(Control((ControlType.CARRIAGE_RETURN,)))
+                self._console.control(Control((ControlType.ERASE_IN_LINE, 2)))
+                self._shown = False
+
+
+status_line = StatusLine(errors)
+
+
 class Writer:
     """Lines of output, either for people or for programs."""
 
     def __init__(self, out: IO[str] | Sink, people: bool) -> None:
         self.people = people
         self._out = out
-        # Without a file of its own it goes along when a progress bar takes over standard output.
         self._console = Console(highlight=False, soft_wrap=True) if people else None
 
     @property
@@ -37,6 +68,7 @@ class Writer:
     def line(self, text: str) -> None:
         """Write a line; for people it may carry Rich's markup, and cannot steer their terminal."""
         if self._console is not None:
+            status_line.clear()
             self._console.print(printable(text))
         else:
             self._out.write(text + "\n")
@@ -69,6 +101,7 @@ def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
 
 def say(text: str) -> None:
     """Tell how a live run goes, on standard error."""
+    status_line.clear()
     errors.print(text, style="yellow", markup=False)
 
 

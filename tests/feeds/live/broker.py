@@ -1,10 +1,17 @@
-"""A real MQTT broker in a process of its own, which can be killed and started again."""
+"""A real MQTT broker in a process of its own, which can be killed and started again.
 
+It is amqtt, or the mosquitto whose path is in `LARSPARK_MOSQUITTO`.
+"""
+
+import os
+import select
 import socket
 import subprocess
 import sys
+import threading
 import time
 
+MOSQUITTO = os.environ.get("LARSPARK_MOSQUITTO")
 _BROKER = """
 import asyncio, logging, sys
 from amqtt.broker import Broker
@@ -32,7 +39,8 @@ class RunningBroker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        self._process = subprocess.Popen([sys.executable, "-c", _BROKER, str(self.port)])
+        command = [MOSQUITTO, "-p"] if MOSQUITTO else [sys.executable, "-c", _BROKER]
+        self._process = subprocess.Popen([*command, str(self.port)], stderr=subprocess.DEVNULL)
         for _ in range(600):
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
@@ -46,3 +54,38 @@ class RunningBroker:
             self._process.kill()
             self._process.wait(10)
             self._process = None
+
+
+class Gate:
+    """A way to a port that can be cut and opened again while both ends live on."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self.port = free_port()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def open(self) -> None:
+        self._stop.clear()
+        server = socket.create_server(("127.0.0.1", self.port))
+        self._thread = threading.Thread(target=self._pass_on, args=(server,), daemon=True)
+        self._thread.start()
+
+    def cut(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(10)
+
+    def _pass_on(self, server: socket.socket) -> None:
+        other: dict[socket.socket, socket.socket] = {}
+        while not self._stop.is_set():
+            ready, _, _ = select.select([server, *other], [], [], 0.02)
+            for link in ready:
+                if link is server:
+                    one = server.accept()[0]
+                    two = socket.create_connection(("127.0.0.1", self._target))
+                    other |= {one: two, two: one}
+                elif data := link.recv(1 << 16):
+                    other[link].sendall(data)
+        for link in (server, *other):
+            link.close()

@@ -10,7 +10,7 @@ def block(text: str) -> Block:
 
 
 def test_who_brings_more_than_fits_waits_until_something_is_taken():
-    inbox = Inbox(lambda: 0, limit=10)
+    inbox = Inbox(lambda: 0, limit=74)
     brought = threading.Semaphore(0)
 
     def bring() -> None:
@@ -32,6 +32,12 @@ def test_who_brings_more_than_fits_waits_until_something_is_taken():
         taken += [lines[0][:1] for _, (_, _, lines) in blocks]
     thread.join()
     assert taken == [b"a", b"b", b"c"]
+
+
+def test_empty_lines_fill_the_queue_too():
+    inbox = Inbox(lambda: 0, limit=1000)
+    inbox.put(Block("here", 1, [b""] * 100))
+    assert inbox.fill > 1
 
 
 def test_what_a_waiting_reader_has_in_hand_still_comes_when_the_run_ends():

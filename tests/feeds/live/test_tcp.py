@@ -144,6 +144,33 @@ def test_everybody_may_send_and_lines_stay_whole():
     assert [t for t, _ in found] == sorted(t for t, _ in found)
 
 
+def test_a_sender_has_to_wait_while_nothing_is_taken_and_then_all_arrives():
+    stream, ready, ports = listen(queue=10_000)
+    total, text = 3000, "x" * 10_000
+    sent, begun = threading.Event(), threading.Event()
+
+    def send() -> None:
+        ready.wait(20)
+        with socket.create_connection(("127.0.0.1", ports[0])) as link:
+            for number in range(total):
+                link.sendall(
+                    f'{{"t": 1, "predicate": "p", "args": [{number}, "{text}"]}}\n'.encode()
+                )
+        sent.set()
+        stop_after(stream, total)
+
+    threading.Thread(target=send).start()
+    numbers: list[int] = []
+    for batch in stream.batches():
+        if not begun.is_set():
+            begun.set()
+            # 30 MB fit neither into the queue nor into the buffers of the sockets.
+            assert not sent.wait(1)
+            assert stream.traffic.lines < total
+        numbers += [row.atom.args[0] for row in batch.rows()]
+    assert numbers == list(range(total))
+
+
 def test_a_bad_line_is_told_with_who_sent_it_and_its_number_there():
     stream, ready, ports = listen(on_error="skip", clock=HOUR)
     names: list[str] = []

@@ -62,18 +62,20 @@ def begun(folder: Path) -> int:
     return len(list((folder / "checkpoint" / "offsets").glob("[0-9]*")))
 
 
-def all_answers(folder: Path, sink: str, spark: Any) -> list[Interval]:
+def all_answers(folder: Path, sink: str, request: pytest.FixtureRequest) -> list[Interval]:
     if sink == "lines":
         files = sorted((folder / "answers").glob("*.jsonl"))
         rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     else:
+        # After a crash there may be files that do not count; Spark knows which ones do.
+        spark = request.getfixturevalue("spark")
         rows = [row.asDict() for row in spark.read.parquet(str(folder / "answers")).collect()]
     return sorted((row["atom"], row["from"], row["to"]) for row in rows)
 
 
 @pytest.mark.parametrize("sink", SINKS)
 def test_killed_at_random_moments_nothing_is_lost_and_nothing_doubled(
-    sink: str, spark: Any, tmp_path: Path
+    sink: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     random = Random(KILLS)
     elements = [
@@ -82,7 +84,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_doubled(
         for _ in range(random.randint(0, 3))
     ]
     coming = [element for _, element in out_of_order(elements, killed.DELAY, random)]
-    files = 4 * KILLS + 4
+    files = 2 * KILLS + 4
     size = -(-len(coming) // files)
     columns = ("sensor", "v")
     put_files(
@@ -100,7 +102,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_doubled(
             while begun(tmp_path) == before and process.poll() is None:
                 assert time.monotonic() < patience
                 time.sleep(0.02)
-            time.sleep(random.uniform(0, 2.5))
+            time.sleep(random.uniform(0, 1.5))
             kills += process.poll() is None
     assert kills == KILLS
     with running(tmp_path, sink) as process:
@@ -108,8 +110,8 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_doubled(
     prepared = prepare(killed.PROGRAM, (), "auto", Settings(), Wish())
     closed = max(element.t for element in coming) - killed.DELAY - 1
     expected = final_intervals(prepared, arrivals(elements, ordered=False), closed)
-    assert len(expected) > 100
-    assert all_answers(tmp_path, sink, spark) == expected
+    assert len(expected) > 50
+    assert all_answers(tmp_path, sink, request) == expected
 
 
 def digests(folder: Path) -> dict[Path, str]:

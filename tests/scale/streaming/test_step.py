@@ -23,7 +23,7 @@ from larspark.run.protocol import Settings
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import prepare
 
-EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "80"))
+EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "40"))
 
 
 def compare(

@@ -1,6 +1,9 @@
 """Streams on Spark give the answers of one local engine."""
 
+import json
 import os
+import socket
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -24,7 +27,7 @@ from larspark.scale.layout import Wish
 from larspark.scale.prepare import prepare
 
 pytest.importorskip("pyspark")
-from larspark.scale.streaming.query import stream
+from larspark.spark import json_lines, stream, wait, watch
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -132,6 +135,61 @@ def test_a_program_with_several_models_runs_in_one_shard(spark: Any, tmp_path: P
     answers = stream(program, read_files(spark, tmp_path / "facts"), time="t")
     run_to_end(answers, tmp_path)
     assert written(spark, tmp_path) == [("blue(x)", 1, 2)]
+
+
+def test_a_socket_gives_json_lines_and_the_log_tells_what_happened(
+    spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [{"t": 1, "atom": "a(x)"}, {"t": 2, "atoms": []}, {"t": 9}]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        facts = (
+            spark.readStream.format("socket")
+            .option("host", "127.0.0.1")
+            .option("port", server.getsockname()[1])
+            .load()
+        )
+        answers = stream("p(X) :- [1] some a(X).", facts)
+        watch(spark)
+        caplog.set_level("INFO", "larspark.stream")
+        query = (
+            answers.writeStream.foreachBatch(json_lines(tmp_path / "answers"))
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .start()
+        )
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall("".join(json.dumps(line) + "\n" for line in lines).encode())
+            patience = time.monotonic() + 60
+            while not (found := list((tmp_path / "answers").glob("*.jsonl"))):
+                assert time.monotonic() < patience
+                assert not wait(query, 0.2)
+            query.processAllAvailable()
+            query.stop()
+    [file] = found
+    assert file.read_text() == '{"atom": "p(x)", "from": 1, "to": 2}\n'
+    while "1 answers up to time point 8 (1 behind the facts)" not in caplog.text:
+        assert time.monotonic() < patience
+        time.sleep(0.1)
+
+
+def test_the_rate_source_has_timestamps_and_values(spark: Any, tmp_path: Path) -> None:
+    facts = (
+        spark.readStream.format("rate-micro-batch")
+        .option("rowsPerBatch", 10)
+        .option("startTimestamp", 0)
+        .option("advanceMillisPerBatch", 1000)
+        .load()
+    )
+    program = "#tick 1 s. odd(V) :- tick(V), V mod 2 = 1."
+    answers = stream(program, facts, map="timestamp -> tick(value)", form="changes")
+    query = answers.writeStream.foreachBatch(json_lines(tmp_path / "answers")).start()
+    patience = time.monotonic() + 60
+    while not (found := sorted((tmp_path / "answers").glob("*.jsonl"))):
+        assert time.monotonic() < patience
+        assert not wait(query, 0.2)
+    query.stop()
+    atoms = [f"odd({value})" for value in (1, 3, 5, 7, 9)]
+    assert json.loads(found[0].read_text().splitlines()[0]) == {"t": 0, "add": atoms, "del": []}
 
 
 def problem(caught: pytest.ExceptionInfo[LarsparkError]) -> str:

@@ -5,8 +5,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-# What may wait: at 50 bytes a fact these are about 150,000 facts.
-INBOX_BYTES = 8 << 20
+# What may wait: with lines of 50 bytes these are about 150,000 lines.
+INBOX_BYTES = 16 << 20
+# What a line takes besides its bytes: empty ones fill the queue, too.
+_LINE_BYTES = 64
 # How long those who bring may take to end when the run does.
 PATIENCE_SECONDS = 5.0
 
@@ -50,7 +52,7 @@ class Inbox:
 
     def put(self, block: Block) -> None:
         """Hand a block in, as soon as there is room; when the run is ending, at once."""
-        size = sum(map(len, filter(None, block.lines)))
+        size = sum(map(len, filter(None, block.lines))) + _LINE_BYTES * len(block.lines)
         with self._changed:
             while self._size >= self._limit and not self.stopping.is_set():
                 self._changed.wait()

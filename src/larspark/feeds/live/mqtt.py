@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.lines import LineSplitter
-from larspark.feeds.live.inbox import Block, Inbox
+from larspark.feeds.live.inbox import Inbox
+from larspark.feeds.live.lines import Lines
 from larspark.feeds.live.place import MqttPlace
 from larspark.feeds.live.retry import keep_connected
 from larspark.feeds.live.tcp import POLL_SECONDS
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 QOS = 1
 KEEPALIVE_SECONDS = 60
 _FAREWELL_ROUNDS = 20
+_PIECE = 1 << 16
 
 
 def make_client(place: MqttPlace, *, name: str, clean: bool) -> Client:
@@ -72,11 +73,13 @@ class MqttSubscriber:
             traffic.say(f"subscribed to {place.name}")
 
         def on_message(_: Client, __: Any, message: MQTTMessage) -> None:
-            splitter = LineSplitter()
-            lines = [*splitter.feed(bytes(message.payload)), *splitter.rest()]
-            traffic.lines += len(lines)
             traffic.again += message.dup
-            inbox.put(Block(f"mqtt://{place.host}:{place.port}/{_topic(message)}", 1, lines))
+            topic = f"mqtt://{place.host}:{place.port}/{_topic(message)}"
+            lines = Lines(topic, inbox, traffic)
+            # Piece by piece, so that a message of any size waits for room in the queue.
+            for start in range(0, len(message.payload), _PIECE):
+                lines.feed(bytes(message.payload[start : start + _PIECE]))
+            lines.close()
 
         def on_unsubscribe(*_: Any) -> None:
             self._subscribed = False

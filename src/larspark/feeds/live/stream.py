@@ -60,12 +60,25 @@ class LiveStream(Stream):
         parsed = parse_place(place)
         self.traffic = Traffic() if say is None else Traffic(say)
         self._clock: Clock | None = None
+        self._first = 0
         self._length, self._start = clock, start
         self._inbox = Inbox(self._now, queue)
         self._feeder = _feeder(parsed, retry)
         self._begun = False
         options = Options(clock or tick, on_error, lateness)
         super().__init__(parsed.name, self._batches, options, lasting=False)
+
+    def begin(self) -> int | None:
+        """Let the clock run from now on: the first time point of the stream, if there is a clock.
+
+        Otherwise reading begins with that.
+        """
+        if self._length is None:
+            return None
+        if self._clock is None:
+            self._clock = Clock(self._length, self._start)
+            self._first = self._clock.now()
+        return max(0, self._first - self.options.lateness)
 
     def stop(self) -> None:
         """End the stream: what has arrived is still delivered. A signal handler may call this."""
@@ -94,8 +107,7 @@ class LiveStream(Stream):
             message = f"{self.name} can be read only once, and it has been read"
             raise LarsparkError(Problem("L317", message))
         self._begun = True
-        if self._length is not None:
-            self._clock = Clock(self._length, self._start)
+        self.begin()
         feeding = threading.Thread(target=self._feed, name="larspark feeder", daemon=True)
         feeding.start()
         try:
@@ -103,7 +115,7 @@ class LiveStream(Stream):
                 reader = JsonLines(options.tick, Times.REQUIRED)
                 yield from row_batches(self._blocks(reader), self.name, options, reading)
             else:
-                yield from self._clock_batches(self._clock, options, reading)
+                yield from self._clock_batches(self._clock, self._first, options, reading)
             if self._inbox.failure is not None:
                 raise self._inbox.failure
         finally:
@@ -126,12 +138,12 @@ class LiveStream(Stream):
                 yield reader.arrivals(block.lines, block.first, block.source)
 
     def _clock_batches(
-        self, clock: Clock, options: Options, reading: Reading
+        self, clock: Clock, first: int, options: Options, reading: Reading
     ) -> Iterator[AnyBatch]:
         """At every time point a batch, with facts or without; more as facts come."""
         reader = JsonLines(options.tick, Times.OPTIONAL)
         order = ClockOrder(clock, options, reading)
-        order.move(clock.now())
+        order.move(first)
         yield from order.release()
         over = False
         while not over:

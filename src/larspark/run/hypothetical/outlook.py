@@ -44,8 +44,11 @@ class Outlook:
         self.candidates.step(t, facts)
         self._prospects.forget(t)
 
-    def answers(self, t: int, limit: int | None) -> list[HypotheticalAnswer]:
-        """The supported answers at t, ranked, and only the first ones if there is a limit."""
+    def answers(self, t: int, limit: int | None, certain: bool = True) -> list[HypotheticalAnswer]:
+        """The supported answers at t, ranked, and only the first ones if there is a limit.
+
+        Those that are certain are left out unless they are wanted.
+        """
         groundings = [
             self._grounding(candidate, t)
             for group in self.candidates.groups.values()
@@ -72,7 +75,11 @@ class Outlook:
             general = [instance for instance in pool if is_general(instance.answer)]
             next_size = choices[done][0] if done < len(choices) else inf
             minimal = self.minimal(pool, general, t)
-            kept = [instance for instance in minimal if len(instance.hypotheses) < next_size]
+            kept = [
+                instance
+                for instance in minimal
+                if len(instance.hypotheses) < next_size and (certain or instance.hypotheses)
+            ]
         found = [self.shown(instance, t) for instance in kept]
         return sorted(found, key=rank) if limit is None else nsmallest(limit, found, key=rank)
 

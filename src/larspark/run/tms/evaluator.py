@@ -63,7 +63,7 @@ class TmsEvaluator:
             if self._several:
                 self._task.tell(SEVERAL)
             try:
-                return self._maintained(previous)
+                return self._maintained(previous, deadline)
             except GiveUpError:
                 self._task.tell(HANDED_OVER.format(t=self._now[0]))
                 self._solver = self._new_solver()
@@ -82,7 +82,7 @@ class TmsEvaluator:
         solver.begin(*self._now)
         return solver
 
-    def _maintained(self, previous: Iterable[Atom]) -> Derived:
+    def _maintained(self, previous: Iterable[Atom], deadline: float | None) -> Derived:
         """An answer stream close to the one before; the output before guides the first choices."""
         self._feeds.refresh()
         preferred: list[tuple[int, Row]] = []
@@ -95,7 +95,7 @@ class TmsEvaluator:
         elif self._grounder.wasteful:
             preferred = [(r, row) for n, r, row in self._grounder.atoms() if self._network.holds(n)]
             self._start()
-        self._grounder.tick()
+        self._grounder.tick(deadline)
         for relation, row in preferred:
             number = self._grounder.number(relation, row)
             if number is not None:

@@ -46,6 +46,9 @@ def _answer_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     changes: defaultdict[int, dict[str, list[str]]] = defaultdict(lambda: {"add": [], "del": []})
     intervals: list[tuple[int, str, int]] = []
     for row in rows:
+        # As `larspark run` does, nothing is said where there is no answer stream.
+        if row["atom"] is None:
+            continue
         if "change" in row:
             changes[row["t"]][row["change"]].append(row["atom"])
         else:

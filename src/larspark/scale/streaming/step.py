@@ -19,7 +19,7 @@ from larspark.base.facts import ColumnBatch
 from larspark.run.session import Session
 from larspark.scale.facts import ORDER
 from larspark.scale.job import Loaded
-from larspark.scale.step import Facts, in_arrival_order, merged, owned, unpacked
+from larspark.scale.step import Facts, in_arrival_order, merged, shard_answers, unpacked
 from larspark.scale.streaming.changed import continued
 from larspark.scale.streaming.intake import Parcel
 from larspark.scale.streaming.live import Live
@@ -101,7 +101,7 @@ def _answered(state: ShardState, shard: int, live: Live) -> tuple[ShardState, pa
     ready, held = _divided(state.held, closed)
     segments = in_arrival_order(ready, live.loaded.job.counts_tuples)
     session.append(ColumnBatch(segments, closed))
-    table = owned(session.advance(closed), shard, live.loaded)
+    table = shard_answers(session.advance(closed), shard, live.loaded)
     answered = Answered(table, max(start, _next(state)), closed, state.answered)
     rows, holding = answer_rows(answered, state.holding, live.form, live.late)
     after = replace(

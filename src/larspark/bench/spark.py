@@ -1,0 +1,227 @@
+"""Batch on Spark beside one local engine, beside Spark without reasoning, beside queries by hand.
+
+All read the same Parquet files and end with the same sums over their answers: how many intervals
+there are, and of all their beginnings and ends. Times count only when the sums agree.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.bench.clock import Stopwatch
+from larspark.bench.contest import Measurement, Tell
+from larspark.bench.streams import Facts, chain, unique_pairs
+from larspark.bench.workload import checked_program
+from larspark.feeds import Stream
+from larspark.run.session import Session
+
+PACKAGE = "pyspark"
+WINDOW = 20
+KEYS = 1000
+_FILES = 8
+_SEED = 2017
+_CORES = 2
+
+# The cooling system of Laser's paper, for each of many machines; alarms are asked for.
+COOLING = f"""
+@T steam(M,V)  :- [{WINDOW}] @T temp(M,V), V >= 100.
+@T liquid(M,V) :- [{WINDOW}] @T temp(M,V), V >= 1, V < 100.
+@T isSteam(M)  :- [{WINDOW}] @T steam(M,V).
+@T isLiquid(M) :- [{WINDOW}] @T liquid(M,V).
+alarm(M)       :- [{WINDOW}] always isSteam(M).
+normal(M)      :- [{WINDOW}] always isLiquid(M).
+freeze(M)      :- [{WINDOW}] some temp(M,_), not alarm(M), not normal(M).
+veryHot(M,T)   :- [{WINDOW}] @T steam(M,V), V >= 150.
+veryCold(M,T)  :- [{WINDOW}] @T liquid(M,V), V = 1.
+#show alarm/1, normal/1, freeze/1.
+"""
+DIAMOND = f"q(A,B) :- [{WINDOW}] some p(A,B)."
+JOIN = f"q(A,C) :- [{WINDOW}] some p(A,B), [{WINDOW}] some p(B,C)."
+
+Sums: TypeAlias = tuple[int, int, int]
+
+
+class Task(NamedTuple):
+    """A program over Parquet files."""
+
+    program: str
+    folder: Path
+    predicate: str
+    facts: int
+    last: int
+
+    @property
+    def mapping(self) -> str:
+        return f"t -> {self.predicate}(a0, a1)"
+
+    @property
+    def time_points(self) -> int:
+        return self.last
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """Someone who answers; without reasoning there are no sums."""
+
+    name: str
+    answer: Callable[[], Sums | None]
+
+
+def spark(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """The cooling system by time and by key, then the diamond and the join."""
+    if find_spec(PACKAGE) is None:
+        return
+    # Nobody else needs it.
+    from larspark.spark import local_session
+
+    tell(f"{bench}: starting Spark")
+    session = local_session(_CORES, quiet=True)
+    repetitions = 1 if quick else 3
+    with TemporaryDirectory(prefix="larspark-bench-") as name:
+        tell(f"{bench}: writing facts")
+        tasks = _tasks(Path(name), 200_000 if quick else 10_000_000, 50_000 if quick else 2_000_000)
+        for title, task in tasks.items():
+            contestants = _contestants(session, title, task)
+            yield from _contest(f"{bench}/{title}", task, contestants, repetitions, tell)
+
+
+def _contest(
+    bench: str, task: Task, contestants: Sequence[Contestant], repetitions: int, tell: Tell
+) -> Iterator[Measurement]:
+    """In turns, after one turn that does not count; the first one's sums are those of all."""
+    times: dict[str, list[float]] = {one.name: [] for one in contestants}
+    expected: Sums | None = None
+    for turn in range(repetitions + 1):
+        for one in contestants:
+            tell(f"{bench}: {one.name}, run {turn} of {repetitions}")
+            watch = Stopwatch()
+            with watch.running():
+                found = one.answer()
+            expected = expected or found
+            if found is not None and found != expected:
+                message = f"{bench}: `{one.name}` and `{contestants[0].name}` differ"
+                raise LarsparkError(Problem("L552", message))
+            if turn:
+                times[one.name].append(watch.seconds)
+    base = min(times[contestants[0].name])
+    for name, seconds in times.items():
+        best = min(seconds)
+        more = {
+            "facts": task.facts,
+            "facts_per_second": round(task.facts / best),
+            "median_ns_per_fact": round(median(seconds) / task.facts * 1e9, 1),
+            "total_seconds": round(best, 2),
+            "intervals": expected[0] if expected else 0,
+        }
+        yield Measurement(
+            bench,
+            WINDOW,
+            task.facts // task.time_points,
+            name,
+            best / task.facts * 1e9,
+            best / task.time_points * 1e6,
+            None,
+            ratio=best / base,
+            more=more,
+        )
+
+
+def _contestants(session: Any, title: str, task: Task) -> list[Contestant]:
+    from larspark.bench import spark_by_hand, spark_pass
+
+    local = Contestant("interval, one local engine", partial(_local, task))
+    frame = Contestant("spark, a DataFrame", partial(_on_spark, session, task, frame=True))
+    through = partial(spark_pass.pass_through, session, task)
+    if title == "cooling":
+        return [
+            local,
+            Contestant("spark, files by time", partial(_on_spark, session, task, shards=1)),
+            Contestant("files by time, no reasoning", partial(through, shards=1)),
+            Contestant(
+                "spark, files by key", partial(_on_spark, session, task, shards=_CORES, slices=1)
+            ),
+            Contestant("files by key, no reasoning", partial(through, shards=_CORES, slices=1)),
+            frame,
+            Contestant("a DataFrame, no reasoning", partial(through, frame=True)),
+        ]
+    query = spark_by_hand.diamond if title == "diamond" else spark_by_hand.join
+    return [
+        local,
+        Contestant("spark, files", partial(_on_spark, session, task)),
+        frame,
+        Contestant(
+            "PySpark by hand", lambda: _sums(query(_frame(session, task), WINDOW, task.last))
+        ),
+    ]
+
+
+def _local(task: Task) -> Sums:
+    """One engine over the whole timeline, which reads the files one after the other."""
+    session = Session(checked_program(task.program), engine="interval")
+    for path in sorted(task.folder.iterdir()):
+        for batch in Stream.read(path, map=task.mapping).batches():
+            session.append(batch)
+    table = session.advance(task.last).table()
+    return table.num_rows, pc.sum(table["from"]).as_py(), pc.sum(table["to"]).as_py()
+
+
+def _on_spark(session: Any, task: Task, *, frame: bool = False, **cuts: int) -> Sums:
+    from larspark.spark import run
+
+    facts = _frame(session, task) if frame else task.folder
+    return _sums(run(task.program, facts, map=task.mapping, **cuts))
+
+
+def _frame(session: Any, task: Task) -> Any:
+    return session.read.parquet(str(task.folder))
+
+
+def _sums(answers: Any) -> Sums:
+    [row] = answers.selectExpr("count(*)", "sum(`from`)", "sum(`to`)").collect()
+    return tuple(row)
+
+
+def _tasks(folder: Path, cooling: int, others: int) -> dict[str, Task]:
+    rate = 1000
+    pairs, path = unique_pairs(rate, others // rate), chain(rate, others // rate)
+    return {
+        "cooling": _cooling(folder / "cooling", cooling),
+        "diamond": _written(folder / "diamond", DIAMOND, pairs),
+        "join": _written(folder / "join", JOIN, path),
+    }
+
+
+def _cooling(folder: Path, facts: int) -> Task:
+    """One reading of each machine at every time point; a machine is hot one hour of three."""
+    random = np.random.default_rng(_SEED)
+    times = np.repeat(np.arange(1, facts // KEYS + 1), KEYS)
+    machines = np.tile(np.arange(KEYS), facts // KEYS)
+    hot = (times // 60 + machines) % 3 == 0
+    values = np.where(hot, random.integers(100, 200, facts), random.integers(1, 120, facts))
+    table = pa.table({"t": times, "a0": machines, "a1": values})
+    return _laid_down(folder, table, COOLING, "temp")
+
+
+def _written(folder: Path, program: str, facts: Facts) -> Task:
+    [segment] = facts.segments
+    table = segment.table.drop_columns(["seq"]).rename_columns(["t", "a0", "a1"])
+    return _laid_down(folder, table, program, segment.signature.predicate)
+
+
+def _laid_down(folder: Path, table: Any, program: str, predicate: str) -> Task:
+    folder.mkdir()
+    size = -(-table.num_rows // _FILES)
+    for number in range(_FILES):
+        parquet.write_table(table.slice(number * size, size), folder / f"{number}.parquet")
+    return Task(program, folder, predicate, table.num_rows, table["t"][-1].as_py())
