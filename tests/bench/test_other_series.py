@@ -56,8 +56,8 @@ def test_hypothetical_answers_are_told_in_parts() -> None:
     measured = list(hypothetical.hypothetical("hypothetical", 200, silent))
     assert {one.bench for one in measured} == {
         "hypothetical/state",
-        "hypothetical/changes",
         "hypothetical/answers",
+        "hypothetical/changes",
     }
     assert sum(one.more["facts"] for one in measured) == 600
     assert hypothetical.readings(200) == hypothetical.readings(200)

@@ -55,7 +55,9 @@ _BENCHMARKS = (
     Benchmark("start", "the first answer of `larspark run`", series.start),
     Benchmark("hypothetical", "what may become true, on a thousand machines", series.hypothetical),
     Benchmark("feeds", "reading facts, in every form", series.feeds),
-    Benchmark("spark", "batch on Spark, two cores", series.spark),
+    Benchmark("spark/cooling", "batch: the cooling system of 1,000 machines", series.spark),
+    Benchmark("spark/diamond", "batch: `[n] some`", series.spark),
+    Benchmark("spark/join", "batch: paths of two steps", series.spark),
 )
 
 

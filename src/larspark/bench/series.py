@@ -161,8 +161,8 @@ def feeds(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 
 
 def spark(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
-    """Batch on Spark."""
-    return on_spark.spark(bench, quick, tell)
+    """Batch on Spark; the workload is the last part of the name."""
+    return on_spark.spark(bench, bench.rsplit("/", 1)[1], quick, tell)
 
 
 def _repetitions(quick: bool) -> int:

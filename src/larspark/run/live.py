@@ -32,7 +32,7 @@ def live(
     def accepted() -> Iterator[AnyBatch]:
         try:
             for batch in stream.batches():
-                admitted = _admitted(batch, session.derived, stream, failed)
+                admitted = _admitted(batch, session.checked.derived, stream, failed)
                 for observer in observers:
                     observer(admitted)
                 yield admitted
@@ -41,7 +41,9 @@ def live(
         except LarsparkError as error:
             failed.append(error)
 
-    yield from replay(session, accepted(), to=to, hindsight=hindsight)
+    # When the clock says what time it is, the future of the program's own elements is not due yet.
+    own_end = not stream.clocked
+    yield from replay(session, accepted(), to=to, hindsight=hindsight, own_end=own_end)
     if failed:
         raise failed[0]
 

@@ -19,8 +19,9 @@ from larspark.feeds.live.place import MqttPlace, TcpPlace, parse_place
         ("mqtt://box/a/+/#", MqttPlace("mqtt://box:1883/a/+/#", "box", 1883, "a/+/#")),
         (
             "mqtt://me:pa%40ss@box:1884/a",
-            MqttPlace("mqtt://box:1884/a", "box", 1884, "a", "me", "pa@ss"),
+            MqttPlace("mqtt://box:1884/a", "box", 1884, "a", False, "me", "pa@ss"),
         ),
+        ("mqtts://box/a", MqttPlace("mqtts://box:8883/a", "box", 8883, "a", encrypted=True)),
     ],
 )
 def test_a_place_is_read_as_it_is_written(text, place):

@@ -90,6 +90,11 @@ class LiveStream(Stream):
         self._reading.leave_out(problem)
 
     @property
+    def clocked(self) -> bool:
+        """Does a clock move time?"""
+        return self._length is not None
+
+    @property
     def queue(self) -> float:
         """How full the queue is, from 0 to 1."""
         return self._inbox.fill
