@@ -8,7 +8,7 @@ gives is checked to be the output of one of them, at some time points.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
@@ -19,6 +19,9 @@ from larspark.bench.ticker_streams import Signals, background, caching, retrieva
 from larspark.bench.workload import checked_program
 from larspark.meaning.checked import Checked
 from larspark.run.protocol import Answers, Engine, Settings
+
+if TYPE_CHECKING:
+    from larspark.run.asp.engine import AspEngine
 
 WINDOWS = (20, 40, 80, 120, 160, 200)
 QUICK_WINDOWS = (20, 200)
@@ -102,7 +105,7 @@ def _interval(setup: Checked, given: Iterable[Atom]) -> Engine:
     return IntervalEngine(setup, given, Settings())
 
 
-def _one_shot(checked: Checked, given: Iterable[Atom]) -> Engine:
+def _one_shot(checked: Checked, given: Iterable[Atom]) -> "AspEngine":
     from larspark.run.asp.engine import AspEngine
 
     return AspEngine(checked, given, Settings())
@@ -237,19 +240,20 @@ def compare(bench: str, setup: Setup, checked: Checked, outputs: Mapping[str, Ou
         return
     step = max(1, len(setup.signals) // CHECKED_POINTS)
     for t in range(step, len(setup.signals) + 1, step):
-        possible = _possible(setup, checked, t)
+        judge = _judge(setup, checked, t)
         for name, found in outputs.items():
-            if found[t - 1] not in possible:
+            output = found[t - 1]
+            if output is None or not judge.can_output(t, output):
                 message = f"{bench}: at {t} `{name}` gives the output of no answer stream"
                 raise LarsparkError(Problem("L552", message))
 
 
-def _possible(setup: Setup, checked: Checked, t: int) -> set[frozenset[Atom]]:
-    """The outputs of all answer streams at a time point."""
+def _judge(setup: Setup, checked: Checked, t: int) -> "AspEngine":
+    """Knows whether an output is that of an answer stream at a time point."""
     engine = _one_shot(checked, setup.background)
     for batch in _batches(setup.signals[:t]):
         engine.append(batch)
-    return {model.stream.get(t, frozenset()) for model in engine.models(t)}
+    return engine
 
 
 def _batches(signals: Signals) -> list[RowBatch]:
