@@ -49,10 +49,10 @@ class Cuts:
     time_obstacles: tuple[str, ...]
 
 
-def find_cuts(checked: Checked) -> Cuts:
-    """The exact cuts of a program."""
+def find_cuts(checked: Checked, every_model: bool = False) -> Cuts:
+    """The exact cuts of a program, for one answer stream from start to end, or for all at once."""
     key_obstacles = tuple(_key_obstacles(checked))
-    time_obstacles = tuple(_time_obstacles(checked))
+    time_obstacles = tuple(_time_obstacles(checked, every_model))
     return Cuts(
         None if key_obstacles else checked.partition_key,
         key_obstacles,
@@ -122,8 +122,9 @@ def _key_obstacles(checked: Checked) -> Iterator[str]:
         yield "constraints and choices bind the facts of all keys together"
 
 
-def _time_obstacles(checked: Checked) -> Iterator[str]:
-    if checked.strata is None or any(is_choice(rule.head) for rule in checked.rules):
+def _time_obstacles(checked: Checked, every_model: bool) -> Iterator[str]:
+    chooses = checked.strata is None or any(is_choice(rule.head) for rule in checked.rules)
+    if chooses and not every_model:
         yield "of several answer streams a run stays close to the one before, back to the start"
     if checked.program.remembered:
         names = ", ".join(f"`{signature}`" for signature in sorted(checked.program.remembered))
