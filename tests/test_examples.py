@@ -4,6 +4,7 @@
 to the question in `question.txt`.
 """
 
+import runpy
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,15 @@ def test_hypothetical_example(folder: Path) -> None:
     question = (folder / "question.txt").read_text().strip()
     found = output(folder, ["hypothesize", str(folder / "program.lars"), question])
     assert found == (folder / "hypotheses.jsonl").read_text()
+
+
+@pytest.mark.parametrize("name", ["cooling", "caching", "content-retrieval"])
+def test_made_up_streams_are_what_their_script_makes(name: str) -> None:
+    script = runpy.run_path(str(EXAMPLES / "streams.py"))
+    assert (EXAMPLES / name / "stream.jsonl").read_text() == script["lines"](name)
+
+
+def test_every_example_says_what_it_is() -> None:
+    for folder in (path.parent for path in EXAMPLES.glob("*/stream.jsonl")):
+        assert (folder / "program.lars").exists(), folder
+        assert (folder / "README.md").read_text().startswith("# "), folder

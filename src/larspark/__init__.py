@@ -5,6 +5,7 @@ from types import ModuleType
 
 from larspark.api import (
     Answer,
+    Monitor,
     Program,
     Reasoner,
     Report,
@@ -16,7 +17,9 @@ from larspark.api import (
 )
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.live import LiveStream
 from larspark.meaning.windows import register_window
+from larspark.run.protocol import Model
 from larspark.show.stream import Stream
 
 __version__ = "0.1.0"
@@ -25,6 +28,9 @@ __all__ = [
     "Answer",
     "Atom",
     "LarsparkError",
+    "LiveStream",
+    "Model",
+    "Monitor",
     "Problem",
     "Program",
     "Reasoner",

@@ -13,6 +13,7 @@ from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.base.terms import Constant
 from larspark.feeds import Stream, parse_ground_atom, read_background
+from larspark.feeds.live import LiveStream
 from larspark.language import Parsed, load_program, parse_formula, parse_program, program_text, tree
 from larspark.meaning.check import check, formula_problems
 from larspark.meaning.checked import Checked
@@ -22,8 +23,10 @@ from larspark.plan.text import plan_text
 from larspark.run.engines import Choice, choose
 from larspark.run.history import History
 from larspark.run.hypothetical import HypotheticalAnswer
+from larspark.run.hypothetical import Monitor as MonitorSession
 from larspark.run.hypothetical import hypothesize as hypothetical_answers
-from larspark.run.protocol import Model, Settings
+from larspark.run.live import live
+from larspark.run.protocol import Answers, Model, Settings
 from larspark.run.replay import intervals, replay, up_to
 from larspark.run.saved import SavedState
 from larspark.run.session import Session
@@ -152,9 +155,11 @@ class Reasoner:
         start: int | None = None,
         hindsight: bool = False,
         until: int | None = None,
+        time_limit: float | None = None,
+        incremental: bool = False,
     ) -> None:
         self.program = Program.parse(program) if isinstance(program, str) else program
-        settings = Settings(start=start, hindsight=hindsight, until=until)
+        settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
         self._prepared = prepare(self.program, background, settings)
         self._settings = settings
         self.session = Session(*self._prepared, engine, settings)
@@ -181,14 +186,47 @@ class Reasoner:
 
     def advance(self, t: int) -> Iterator[Answer]:
         """The answers for every time point after the last advance, up to t."""
-        for point in self.session.advance(t).points():
+        yield from self._answers(self.session.advance(t))
+
+    def _answers(self, found: Answers) -> Iterator[Answer]:
+        for point in found.points():
             now = point.atoms if point.atoms is not None else frozenset()
             yield Answer(point.t, point.atoms, now - self._last, self._last - now)
             self._last = now
 
+    def follow(self, stream: LiveStream) -> Iterator[Answer]:
+        """The answers while a live stream comes, each when its time point is over.
+
+        `stream.stop()` ends it: all that has arrived is still answered.
+        """
+        stream = stream.with_tick(self._tick)
+        for piece in live(self.session, stream, seen=[self._history.append]):
+            yield from self._answers(piece)
+
     def models(self, at: int, limit: int | None = None) -> list[Model]:
         """All answer streams at a time point, or the first ones."""
         return list(self.session.models(at, limit))
+
+    def closest(self, at: int) -> Model | None:
+        """The answer stream at a time point that `advance` would follow; None without one."""
+        return self.session.closest(at)
+
+    def count(self, at: int) -> int:
+        """How many answer streams there are at a time point."""
+        return self.session.count(at)
+
+    def cautious(self, at: int) -> Model | None:
+        """What every answer stream at a time point holds; None without one."""
+        return self.session.cautious(at)
+
+    def brave(self, at: int) -> Model | None:
+        """What at least one answer stream at a time point holds; None without one."""
+        return self.session.brave(at)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know about the answers, such as that one of several is followed."""
+        return self.session.notes
 
     def explain(self, atom: Atom | str, at: int | None = None) -> Explanation:
         """Why an atom holds at a time point (the last one answered), or what is missing."""
@@ -238,21 +276,20 @@ class Reasoner:
             start=settings.start,
             hindsight=settings.hindsight,
             until=settings.until,
+            time_limit=settings.time_limit,
+            incremental=settings.incremental,
         )
         reasoner.session.restore(saved.to_bytes())
         reasoner._history.forget_up_to(saved.latest)
         return reasoner
 
 
-def models(
-    session: Session, stream: Stream, at: int, *, limit: int | None = None, hindsight: bool = False
-) -> Iterator[Model]:
-    """The answer streams at a time point of a stream."""
+def feed(session: Session, stream: Stream, at: int, *, hindsight: bool = False) -> None:
+    """Let a session know what is known of a stream at a time point."""
     for batch in stream.batches():
         session.append(batch if hindsight else up_to(batch, at))
         if not hindsight and batch.last_t is not None and batch.last_t > at:
             break
-    return session.models(at, limit)
 
 
 def parse_tick(text: str) -> tree.Tick:
@@ -311,6 +348,28 @@ def show(
     batches = stream.with_tick(None if tick is None else tick.microseconds).batches()
     session = Session(checked, atoms, engine, settings)
     return picture_run(session, checked, batches, settings, Scene(to, view, at, only))
+
+
+class Monitor(MonitorSession):
+    """A program watched ahead of time: which of its shown atoms may come to hold, and when.
+
+    It does not derive what holds now: that is what a reasoner does, which may run beside it.
+    """
+
+    def __init__(
+        self,
+        program: Program | str,
+        background: Iterable[Atom | str] = (),
+        *,
+        start: int | None = None,
+        follow: bool = True,
+    ) -> None:
+        self.program = Program.parse(program) if isinstance(program, str) else program
+        super().__init__(*prepare(self.program, background), start=start, follow=follow)
+
+    def append(self, t: int, facts: Iterable[Atom | str]) -> None:
+        """Take in what happened at t; elements come in the order of their time points."""
+        self.hear(RowBatch([Row(t, atom, 0) for atom in _atoms(facts)], t))
 
 
 def hypothesize(

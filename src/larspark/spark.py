@@ -15,9 +15,12 @@ from larspark.scale.shapes import Given
 from larspark.scale.sql import DataFrame
 from larspark.scale.streaming import query
 from larspark.scale.streaming.failures import wait
+from larspark.scale.streaming.progress import watch
+from larspark.scale.streaming.sink import json_lines
 
 __all__ = [
     "collect",
+    "json_lines",
     "local_session",
     "models",
     "outputs",
@@ -27,6 +30,7 @@ __all__ = [
     "run",
     "stream",
     "wait",
+    "watch",
 ]
 
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from larspark.base.atoms import Atom
+from larspark.show.lanes import merge
 from larspark.show.proof import WindowSpan
-from larspark.show.timeline import Timeline, merge, timeline, timeline_lines
+from larspark.show.timeline import Timeline, timeline, timeline_lines
 from larspark.show.timeline_svg import timeline_svg
 
 HOT, COLD, ALARM = Atom("hot", ("m3",)), Atom("cold", ("m3",)), Atom("alarm", ("m3",))
@@ -56,6 +57,11 @@ def test_before_that_atoms_with_the_same_first_argument_share_a_row() -> None:
     assert [lane.label for lane in shown.lanes] == ["temp(m0,…)", "temp(m1,…)", "temp(m2,…)"]
 
 
+def test_the_largest_predicate_is_put_together_first() -> None:
+    shown = timeline([(t, Atom("temp", (t,))) for t in range(30)], [(HOT, 3, 5), (COLD, 6, 9)])
+    assert [lane.label for lane in shown.lanes] == ["temp/1 (30)", "hot(m3)", "cold(m3)"]
+
+
 def test_a_short_timeline_takes_the_room_there_is() -> None:
     shown = timeline([(1, HOT)], [(ALARM, 2, 3)], end=3)
     assert lines(shown, 30) == [
@@ -73,7 +79,9 @@ def test_timestamps_are_shown_as_clock_times() -> None:
         *("05:00", "05:15", "05:30", "05:45"),
         "05:59",
     ]
-    assert "2013-01-03 05:00 to 2013-01-03 05:59 UTC" in timeline_svg(shown)
+    covered = "2013-01-03 05:00 UTC to 2013-01-03 05:59 UTC"
+    assert covered in timeline_svg(shown)
+    assert lines(shown, 70)[-1].strip() == covered
     # A tick alone is no reason: small time points count from a beginning of their own.
     assert lines(timeline([(0, HOT), (9, HOT)], tick=minute), 30)[0].split()[0] == "0"
 

@@ -48,10 +48,8 @@ class RowBatch:
 
     def __init__(self, rows: Sequence[Row], last_t: int | None = None) -> None:
         self._rows = rows
-        times = [row.t for row in rows]
-        if last_t is not None:
-            times.append(last_t)
-        self.last_t = max(times, default=None)
+        latest = max((row.t for row in rows), default=last_t)
+        self.last_t = latest if last_t is None or latest is None else max(latest, last_t)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -104,7 +102,9 @@ class ColumnBatch:
 
     def numbered_from(self, seq: int) -> "ColumnBatch":
         """The same elements, arrivals numbered from here on."""
-        first = min((pc.min(table["seq"]).as_py() for _, table in self._segments), default=seq)
+        # Segments ascend by `seq`, so that their first rows tell.
+        firsts = [table.column(1)[0].as_py() for _, table in self._segments if table.num_rows]
+        first = min(firsts, default=seq)
         if first == seq:
             return self
         moved = [

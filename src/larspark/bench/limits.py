@@ -46,7 +46,7 @@ def flat_join(window: int, rate: int) -> Workload:
 
 
 def flat_negation(window: int, rate: int) -> Workload:
-    """About one fact of four in the window is forbidden, before it came or afterwards."""
+    """About four facts of ten are forbidden for a while, before they came or afterwards."""
     facts = linked(rate, window, _LAST, marks=rate // 4)
     program = f"q(A,B) :- [{window}] some p(A,B), not [{window}] some r(B)."
     return Workload(program, facts, window, rate + rate // 4, settling=_SETTLING)

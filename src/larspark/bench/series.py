@@ -7,7 +7,7 @@ from itertools import product
 from typing import Protocol
 
 from larspark.bench import hypothetical as hypotheses
-from larspark.bench import laser, limits, ticker
+from larspark.bench import laser, limits, ticker, ticker_soak
 from larspark.bench import reading as files
 from larspark.bench import soak as endurance
 from larspark.bench import spark as on_spark
@@ -138,6 +138,11 @@ def gap(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 def soak(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     """A long time with input."""
     return endurance.soak(bench, 20_000 if quick else 1_000_000, tell)
+
+
+def soak_ticker(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """Ten thousand time points in each of ten parts, or two hundred."""
+    return ticker_soak.soak(bench, 2_000 if quick else 100_000, tell)
 
 
 def start(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:

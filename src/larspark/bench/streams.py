@@ -127,13 +127,14 @@ def steady_pairs(periods: dict[str, int | None], pairs: int, last: int) -> Facts
 
 
 def linked(rate: int, window: int, last: int, *, marks: int = 0) -> Facts:
-    """`p(A,B)`: pairs of which each meets about two others within a window of this size.
+    """`p(A,B)`: pairs of which each meets two others at either end, seen through a window.
 
-    So every fact has as many matches, however large the window. With marks there are so many facts
-    `r(B)` at every time point.
+    Facts meet that are at most `window` time points apart, before or after: so every fact has as
+    many matches, however large the window. With marks there are so many facts `r(B)` at every time
+    point.
     """
     random = np.random.default_rng(_SEED)
-    nodes = rate * (window + 1)
+    nodes = rate * (2 * window + 1) // 2
     columns: dict[str, Sequence[Ints | pa.Array]] = {
         "p": [random.integers(0, nodes, rate * last) for _ in range(2)]
     }

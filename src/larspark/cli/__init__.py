@@ -7,14 +7,19 @@ from larspark.base.problems import LarsparkError
 # A command registers itself where it is defined.
 from larspark.cli import bench, check, explain, hypothesize, models, query, run, show  # noqa: F401
 from larspark.cli.app import app
-from larspark.show.terminal import complain
+from larspark.show.terminal import complain, complain_of_ourselves
 
 __all__ = ["app", "main"]
+
+# Neither bad input (1) nor wrong usage (2).
+UNEXPECTED = 3
 
 
 def main() -> None:
     """Run the command line; problems are told, tracebacks are for `--debug`."""
     debug = "--debug" in sys.argv
+    # It may stand anywhere, also where a command reads its own options.
+    sys.argv = [word for word in sys.argv if word != "--debug"]
     try:
         app()
     except LarsparkError as error:
@@ -26,3 +31,8 @@ def main() -> None:
         # Whoever read the output has had enough, as `head` does.
         sys.stderr.close()
         sys.exit(0)
+    except Exception as error:
+        if debug:
+            raise
+        complain_of_ourselves(error)
+        sys.exit(UNEXPECTED)

@@ -52,6 +52,7 @@ def check(
             found["warnings"] = [*map(problem_json, loaded.warnings), *found["warnings"]]
             out.json(found)
         else:
-            out.line(escape(str(report)))
+            for line in str(report).splitlines():
+                out.line(escape(line))
     if any(problem.severity is Severity.ERROR for problem in report.problems):
         raise typer.Exit(1)

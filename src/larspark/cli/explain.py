@@ -23,7 +23,7 @@ from larspark.cli.options import (
     StreamFile,
     UntilOption,
 )
-from larspark.show.terminal import errors, writer
+from larspark.show.terminal import errors, write_file, writer
 
 
 @app.command(
@@ -64,10 +64,10 @@ def explain(
     if why_not and found.holds:
         errors.print(f"{atom} does hold at {at}", markup=False)
     if svg is not None:
-        svg.write_text(found.to_svg(), encoding="utf-8")
+        write_file(svg, found.to_svg())
     with writer(None, json) as out:
         if out.people or text:
-            for line in found.lines(out.people):
+            for line in found.lines(out.people, out.width if out.people else None):
                 out.line(line)
         else:
             out.json(found.to_json())

@@ -5,21 +5,16 @@ from pathlib import Path
 from larspark import api
 from larspark.base.atoms import Atom
 from larspark.cli.options import Dialect, OnError
+from larspark.cli.paths import existing
 from larspark.feeds import Stream, read_background
 from larspark.language.tree import Tick
-from larspark.run.session import Session
-from larspark.show.terminal import complain, errors
+from larspark.show.terminal import complain
 
 
 def load_program(path: Path, dialect: Dialect) -> api.Program:
     loaded = api.Program.load(path, dialect=dialect.value)
     complain(loaded.warnings)
     return loaded
-
-
-def say_notes(session: Session) -> None:
-    for note in session.notes:
-        errors.print(f"note: {note}", markup=False)
 
 
 def background_facts(files: list[Path] | None) -> list[Atom]:
@@ -29,6 +24,8 @@ def background_facts(files: list[Path] | None) -> list[Atom]:
 def open_stream(
     stream: str, mapping: str | None, tick: Tick | None, on_error: OnError, lateness: int
 ) -> Stream:
+    if stream != "-":
+        existing(Path(stream))
     microseconds = tick.microseconds if tick is not None else None
     return Stream.read(
         stream, map=mapping, tick=microseconds, on_error=on_error.value, lateness=lateness

@@ -8,7 +8,7 @@ from rich.markup import escape
 from larspark import api
 from larspark.base.atoms import atom_text
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
     Dialect,
@@ -17,6 +17,7 @@ from larspark.cli.options import (
     EngineOption,
     FromOption,
     HindsightOption,
+    IncrementalOption,
     JsonOption,
     LatenessOption,
     MapOption,
@@ -24,10 +25,11 @@ from larspark.cli.options import (
     OnErrorOption,
     ProgramFile,
     StreamFile,
+    TimeLimitOption,
     UntilOption,
 )
-from larspark.run.protocol import Settings
-from larspark.show.terminal import errors, say_what_was_skipped, writer
+from larspark.run.protocol import Model, Settings
+from larspark.show.terminal import Writer, errors, say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -39,6 +41,10 @@ def models(
     stream: StreamFile,
     at: Annotated[int, typer.Option("--at", help="The time point.")],
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
+    cautious: Annotated[bool, typer.Option("--cautious", help="What all of them hold.")] = False,
+    brave: Annotated[bool, typer.Option("--brave", help="What at least one holds.")] = False,
+    closest: Annotated[bool, typer.Option("--closest", help="The one a run follows.")] = False,
     background: BackgroundFiles = None,
     engine: EngineOption = EngineName.AUTO,
     start: FromOption = None,
@@ -46,30 +52,56 @@ def models(
     until: UntilOption = None,
     lateness: LatenessOption = 0,
     on_error: OnErrorOption = OnError.FAIL,
+    time_limit: TimeLimitOption = None,
+    incremental: IncrementalOption = False,
     mapping: MapOption = None,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
     """Write every answer stream of a program at a time point, derived atoms by time point."""
+    if sum((limit is not None, count, cautious, brave, closest)) > 1:
+        raise typer.BadParameter(
+            "--limit, --count, --cautious, --brave and --closest exclude each other"
+        )
     loaded = load_program(program, dialect)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
-    settings = Settings(start, hindsight, until)
+    settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
     session = api.open_session(loaded, background_facts(background), engine.value, settings)
-    found = 0
+    api.feed(session, source, at, hindsight=hindsight)
+    found = True
     with writer(None, json) as out:
-        for found, model in enumerate(
-            api.models(session, source, at, limit=limit, hindsight=hindsight), 1
-        ):
-            stream_by_time = {
-                str(t): sorted(map(atom_text, atoms)) for t, atoms in sorted(model.stream.items())
-            }
+        if count:
+            number = session.count(at)
             if out.people:
-                out.line(f"[bold]model {found}[/]")
-                for t, texts in stream_by_time.items():
-                    out.line(f"[cyan]{t:>6}[/]  {'  '.join(map(escape, texts))}")
+                out.line(f"{number:,}")
             else:
-                out.json({"model": found, "stream": stream_by_time})
+                out.json({"count": number})
+        elif cautious:
+            found = _write(out, "cautious", session.cautious(at))
+        elif brave:
+            found = _write(out, "brave", session.brave(at))
+        elif closest:
+            found = _write(out, "model", session.closest(at), 1)
+        else:
+            number = 0
+            for number, model in enumerate(session.models(at, limit), 1):
+                _write(out, "model", model, number)
+            found = number > 0
     if not found:
         errors.print(f"no answer stream at {at}")
-    say_notes(session)
+    say_notes(session.notes)
     say_what_was_skipped(source)
+
+
+def _write(out: Writer, name: str, model: Model | None, number: int | None = None) -> bool:
+    """Write a stream of atoms under a name, with a number if there can be several."""
+    if model is None:
+        return False
+    stream = {str(t): sorted(map(atom_text, atoms)) for t, atoms in sorted(model.stream.items())}
+    if not out.people:
+        out.json({name: stream} if number is None else {name: number, "stream": stream})
+        return True
+    out.line(f"[bold]{name}[/]" if number is None else f"[bold]{name} {number}[/]")
+    for t, texts in stream.items():
+        out.line(f"[cyan]{t:>6}[/]  {'  '.join(map(escape, texts))}")
+    return True

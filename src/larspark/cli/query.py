@@ -6,6 +6,7 @@ import typer
 from rich.markup import escape
 
 from larspark import api
+from larspark.base.atoms import Signature
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, open_stream
 from larspark.cli.options import (
@@ -19,7 +20,11 @@ from larspark.cli.options import (
     StreamFile,
     UntilOption,
 )
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.language import parse_formula
+from larspark.language.tree import AtomFormula, Tick
+from larspark.meaning.walk import walk
+from larspark.show.strangers import Arrivals, stranger_notes
+from larspark.show.terminal import say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -45,11 +50,12 @@ def query(
         raise typer.BadParameter("say either --at T or --at-each")
     duration = api.parse_tick(tick) if tick is not None else None
     source = open_stream(stream, mapping, duration, on_error, lateness)
+    given = background_facts(background)
     answers = api.query(
         formula,
         source,
         at=at,
-        background=background_facts(background),
+        background=given,
         start=start,
         until=until,
         tick=duration,
@@ -66,3 +72,14 @@ def query(
         if not answers and out.people:
             out.line("no")
     say_what_was_skipped(source)
+    if not answers and source.lasting:
+        arrivals = Arrivals()
+        arrivals.add_all(source.batches())
+        asked = _predicates(formula, duration) - {atom.signature for atom in given}
+        say_notes(stranger_notes(asked, arrivals.signatures))
+
+
+def _predicates(formula: str, tick: Tick | None) -> set[Signature]:
+    parsed = parse_formula(formula, tick=tick).formula
+    found = walk(parsed) if parsed is not None else ()
+    return {part.atom.signature for part in found if isinstance(part, AtomFormula)}

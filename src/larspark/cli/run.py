@@ -1,40 +1,57 @@
 """`larspark run`."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
 from larspark import api
+from larspark.base.atoms import Atom
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.live import Watch, flushed, open_live, parse_every
 from larspark.cli.on_spark import answers_on_spark
 from larspark.cli.options import (
+    TIMELINE,
     BackgroundFiles,
+    ClockOption,
     Dialect,
     DialectOption,
     EngineName,
     EngineOption,
+    EveryOption,
+    FollowOption,
     Form,
     FromOption,
     HindsightOption,
+    IncrementalOption,
     JsonOption,
     LatenessOption,
     MapOption,
     Mode,
     OnError,
     OnErrorOption,
+    OutputOption,
     ProgramFile,
-    StreamFile,
+    RecordOption,
+    RetryOption,
+    StreamPlace,
+    TimeLimitOption,
     UntilOption,
     Where,
 )
-from larspark.run.protocol import Answers, Settings
+from larspark.feeds.live import Recording
+from larspark.run.live import live
+from larspark.run.occasions import Every, Occasions, changes_between
+from larspark.run.protocol import Answers, Point, Settings
 from larspark.run.replay import changes, intervals, replay
 from larspark.run.session import Session
+from larspark.show.announcements import announced_changes, announced_points
 from larspark.show.lines import change_lines, interval_lines, point_lines
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.show.progress import reading_progress
+from larspark.show.strangers import Arrivals, stranger_notes
+from larspark.show.terminal import complain, say_notes, say_what_was_skipped, writer
 
 
 @app.command(
@@ -43,61 +60,162 @@ from larspark.show.terminal import say_what_was_skipped, writer
 )
 def run(
     program: ProgramFile,
-    stream: StreamFile,
+    stream: StreamPlace,
     background: BackgroundFiles = None,
     engine: EngineOption = EngineName.AUTO,
     start: FromOption = None,
-    to: Annotated[int | None, typer.Option("--to", help="The last evaluation time.")] = None,
-    at: Annotated[int | None, typer.Option("--at", help="Only this time point.")] = None,
+    to: Annotated[
+        int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
+    ] = None,
+    at: Annotated[
+        int | None, typer.Option("--at", help="Only this time point.", rich_help_panel=TIMELINE)
+    ] = None,
     hindsight: HindsightOption = False,
     until: UntilOption = None,
     lateness: LatenessOption = 0,
     on_error: OnErrorOption = OnError.FAIL,
     form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
     mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here.")] = None,
+    output: OutputOption = None,
+    time_limit: TimeLimitOption = None,
+    incremental: IncrementalOption = False,
     mapping: MapOption = None,
+    clock: ClockOption = None,
+    follow: FollowOption = False,
+    retry: RetryOption = True,
+    record: RecordOption = None,
     where: Annotated[Where, typer.Option("--on", help="Where the work is done.")] = Where.LOCAL,
+    every: EveryOption = "time",
+    hypothetical: Annotated[
+        bool, typer.Option("--hypothetical", help="Also what may come to hold, and by when.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many hypothetical answers each time.")
+    ] = None,
     dialect: DialectOption = Dialect.LARS,
     json: JsonOption = False,
 ) -> None:
     """Run a program over a stream and write what holds at every time point."""
     if at is not None and to is not None:
         raise typer.BadParameter("--at and --to exclude each other")
+    _refuse_beside_push(mode, form, where)
+    if hypothetical:
+        _refuse_beside_hypothetical(form, mode, where, hindsight)
+    if limit is not None and not (hypothetical and form is Form.POINTS):
+        raise typer.BadParameter("--limit is for --hypothetical and points")
+    when = parse_every(every, form)
+    loaded = load_program(program, dialect)
+    tick = loaded.syntax.tick
+    live_source = open_live(
+        stream,
+        mapping=mapping,
+        record=record,
+        clock=clock,
+        start=start,
+        tick=tick,
+        follow=follow,
+        retry=retry,
+        on_error=on_error,
+        lateness=lateness,
+    )
+    if live_source is not None and where is Where.SPARK:
+        raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
+    source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
+    if start is None and live_source is not None:
+        start = live_source.begin()
+    push = mode is Mode.PUSH
+    settings = Settings(start, hindsight, until, push, time_limit, incremental)
+    given = background_facts(background)
+    occasions = Occasions(when)
+    last = at if at is not None else to
+    session: Session | None = None
+    monitor: api.Monitor | None = None
+    arrivals = Arrivals()
+    with ExitStack() as stack:
+        if where is Where.SPARK:
+            out = stack.enter_context(writer(output, json))
+            pieces = answers_on_spark(loaded, source, given, engine.value, settings, last)
+        else:
+            session = api.open_session(loaded, given, engine.value, settings)
+            monitor = _monitor(loaded, given, start, form) if hypothetical else None
+            if live_source is None:
+                batches = stack.enter_context(reading_progress(source, source.batches()))
+                out = stack.enter_context(writer(output, json))
+                batches = occasions.heard(arrivals.noting(batches))
+                if monitor is not None:
+                    batches = monitor.heard(batches)
+                pieces = replay(session, batches, to=last, hindsight=hindsight)
+            else:
+                watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
+                stack.enter_context(watch.watching())
+                # Inside the watch, because the last lines may take their time to get through.
+                out = stack.enter_context(writer(output, json))
+                seen = [watch.draw, arrivals.add, occasions.hear]
+                if monitor is not None:
+                    seen.append(monitor.hear)
+                if record is not None:
+                    seen.append(stack.enter_context(Recording.to(record)).add)
+                answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
+                pieces = flushed(answers, out)
+        chosen = None if when == Every() else occasions
+        for line in _answer_lines(pieces, form, at, chosen, monitor, limit, people=out.people):
+            out.line(line)
+    if session is not None:
+        say_notes(session.notes)
+        own = {atom.signature for _, atom in session.checked.elements}
+        say_notes(stranger_notes(session.checked.inputs - own, arrivals.signatures))
+    say_what_was_skipped(source)
+
+
+def _monitor(
+    program: api.Program, background: list[Atom], start: int | None, form: Form
+) -> api.Monitor:
+    monitor = api.Monitor(program, background, start=start, follow=form is Form.CHANGES)
+    complain(monitor.warnings)
+    return monitor
+
+
+def _refuse_beside_push(mode: Mode, form: Form, where: Where) -> None:
     if mode is Mode.PUSH and form is not Form.POINTS:
         raise typer.BadParameter("--mode push gives points")
     if mode is Mode.PUSH and where is Where.SPARK:
         raise typer.BadParameter("--mode push runs locally")
-    loaded = load_program(program, dialect)
-    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
-    settings = Settings(start, hindsight, until, push=mode is Mode.PUSH)
-    given = background_facts(background)
-    to = at if at is not None else to
-    session: Session | None = None
-    if where is Where.SPARK:
-        pieces = answers_on_spark(loaded, source, given, engine.value, settings, to)
-    else:
-        session = api.open_session(loaded, given, engine.value, settings)
-        pieces = replay(session, source.batches(), to=to, hindsight=hindsight)
-    with writer(output, json) as out:
-        for line in _answer_lines(pieces, form, at, people=out.people):
-            out.line(line)
-    if session is not None:
-        say_notes(session)
-    say_what_was_skipped(source)
+
+
+def _refuse_beside_hypothetical(form: Form, mode: Mode, where: Where, hindsight: bool) -> None:
+    """What may come to hold is asked at time points, in the order in which they come."""
+    if form is Form.INTERVALS:
+        raise typer.BadParameter("--hypothetical goes with points or changes")
+    if mode is Mode.PUSH or where is Where.SPARK:
+        raise typer.BadParameter("--hypothetical answers after time points, and locally")
+    if hindsight:
+        raise typer.BadParameter("--hypothetical and --hindsight exclude each other")
 
 
 def _answer_lines(
-    pieces: Iterable[Answers], form: Form, at: int | None, people: bool
+    pieces: Iterable[Answers],
+    form: Form,
+    at: int | None,
+    occasions: Occasions | None,
+    monitor: api.Monitor | None,
+    limit: int | None,
+    people: bool,
 ) -> Iterator[str]:
-    match form:
-        case Form.POINTS:
-            points = (point for piece in pieces for point in piece.points())
-            return point_lines((p for p in points if at is None or p.t == at), people)
-        case Form.INTERVALS:
-            found = intervals(pieces)
-            return interval_lines(
-                (row for row in found if at is None or row[1] <= at <= row[2]), people
-            )
-        case Form.CHANGES:
-            return change_lines((c for c in changes(pieces) if at is None or c.t == at), people)
+    if form is Form.INTERVALS:
+        found = intervals(pieces)
+        return interval_lines(
+            (row for row in found if at is None or row[1] <= at <= row[2]), people
+        )
+    if form is Form.CHANGES and occasions is None and monitor is None:
+        return change_lines((c for c in changes(pieces) if at is None or c.t == at), people)
+    points: Iterator[Point] = (point for piece in pieces for point in piece.points())
+    points = points if occasions is None else occasions.chosen(points)
+    if form is Form.CHANGES and monitor is not None:
+        return announced_changes(points, monitor, at, people)
+    if form is Form.CHANGES:
+        changed = changes_between(points)
+        return change_lines((c for c in changed if at is None or c.t == at), people)
+    points = (point for point in points if at is None or point.t == at)
+    if monitor is not None:
+        return announced_points(points, monitor, limit, people)
+    return point_lines(points, people)

@@ -7,8 +7,9 @@ import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream, say_notes
+from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
+    TIMELINE,
     BackgroundFiles,
     Dialect,
     DialectOption,
@@ -24,10 +25,11 @@ from larspark.cli.options import (
     StreamFile,
     UntilOption,
 )
+from larspark.cli.paths import existing
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 from larspark.show.picture import Scene, picture_run, picture_stream
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.show.terminal import say_notes, say_what_was_skipped, write_file, writer
 
 
 @app.command(
@@ -37,12 +39,17 @@ from larspark.show.terminal import say_what_was_skipped, writer
 def show(
     stream: StreamFile,
     program: Annotated[
-        Path | None, typer.Argument(metavar="[PROGRAM]", help="A .lars file; else facts alone.")
+        Path | None,
+        typer.Argument(
+            metavar="PROGRAM", help="A .lars file; else facts alone.", callback=existing
+        ),
     ] = None,
     background: BackgroundFiles = None,
     engine: EngineOption = EngineName.AUTO,
     start: FromOption = None,
-    to: Annotated[int | None, typer.Option("--to", help="The last evaluation time.")] = None,
+    to: Annotated[
+        int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
+    ] = None,
     at: Annotated[int | None, typer.Option("--at", help="Draw the windows at it.")] = None,
     view: Annotated[
         tuple[int, int] | None, typer.Option("--view", help="The time points to draw.")
@@ -61,6 +68,8 @@ def show(
     """Draw facts as dots, what is derived as bars, and the windows of the rules at a time point."""
     if at is not None and program is None:
         raise typer.BadParameter("--at draws the windows of a program: name one")
+    if view is not None and view[0] > view[1]:
+        raise typer.BadParameter("--view needs the first and the last time point, in this order")
     names = [name.strip() for name in only.split(",") if name.strip()]
     scene = Scene(to, view, at, names)
     if program is None:
@@ -73,9 +82,9 @@ def show(
         checked, atoms = api.prepare(loaded, background_facts(background), settings)
         session = Session(checked, atoms, engine.value, settings)
         picture = picture_run(session, checked, source.batches(), settings, scene)
-        say_notes(session)
+        say_notes(session.notes)
     if svg is not None:
-        svg.write_text(picture.to_svg(), encoding="utf-8")
+        write_file(svg, picture.to_svg())
     with writer(None, json) as out:
         if out.people or text:
             for line in picture.lines(out.people, out.width):

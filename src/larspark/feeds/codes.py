@@ -19,4 +19,9 @@ CODES: dict[str, str] = {
     "L316": "A record or fact does not have the expected number of values.",
     "L317": "A source that can be read only once was read again.",
     "L318": "An option of a stream has a value that it cannot have.",
+    "L320": "A live place is not well written.",
+    "L321": "A connection cannot be made, or is lost for good.",
+    "L322": "A fact lies ahead of the clock.",
+    "L323": "A live place needs an optional package that is not installed.",
+    "L324": "A file cannot be written.",
 }

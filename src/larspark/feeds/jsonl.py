@@ -7,6 +7,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from enum import Enum, auto
 from typing import Any, BinaryIO, TypeAlias
 
 import orjson
@@ -29,66 +30,78 @@ _LISTED_KEYS = ", ".join(_KEYS)
 _ROUNDED = float(2**63)
 
 
+class Times(Enum):
+    """Whether a line has its time in `t`."""
+
+    REQUIRED = auto()
+    OPTIONAL = auto()
+    FORBIDDEN = auto()
+
+
 def stream_blocks(file: BinaryIO, source: str, tick: int | None) -> Blocks:
     """The arrivals of each block of lines."""
-    return _blocks(file, source, tick, _Shapes(timed=True))
+    return _blocks(file, source, JsonLines(tick, Times.REQUIRED))
 
 
 def background_blocks(file: BinaryIO, source: str) -> Blocks:
     """The same for background data, which has no times: every `t` is 0."""
-    return _blocks(file, source, None, _Shapes(timed=False))
+    return _blocks(file, source, JsonLines(None, Times.FORBIDDEN))
 
 
-def _blocks(file: BinaryIO, source: str, tick: int | None, shapes: "_Shapes") -> Blocks:
-    atoms = GroundAtoms()
+def _blocks(file: BinaryIO, source: str, reader: "JsonLines") -> Blocks:
     number = 1
     for lines in line_blocks(file):
-        yield _arrivals(lines, number, source, tick, shapes, atoms)
+        yield reader.arrivals(lines, number, source)
         number += len(lines)
 
 
-def _arrivals(
-    lines: Iterable[bytes | None],
-    first: int,
-    source: str,
-    tick: int | None,
-    shapes: "_Shapes",
-    atoms: GroundAtoms,
-) -> Iterator[Arrival | Problem]:
-    loads = orjson.loads
-    for number, line in enumerate(lines, first):
-        try:
+class JsonLines:
+    """Reads lines, and remembers what they have in common."""
+
+    def __init__(self, tick: int | None, times: Times) -> None:
+        self._tick = tick
+        self._shapes = _Shapes(times)
+        self._atoms = GroundAtoms()
+
+    def arrivals(
+        self, lines: Iterable[bytes | None], first: int, source: str, stamp: int = 0
+    ) -> Iterator[Arrival | Problem]:
+        """What the lines hold, from line number `first` on; `stamp` is the time of those without.
+
+        A line stands for itself: what is wrong with it is a problem in its place.
+        """
+        loads = orjson.loads
+        shapes, atoms = self._shapes, self._atoms
+        for number, line in enumerate(lines, first):
             try:
-                record = loads(line or b"")
-            except orjson.JSONDecodeError as error:
-                if text_of(line).strip():
-                    raise Refused("L308", f"not JSON: {error.msg}", offset=error.pos) from None
-                continue
-            if type(record) is not dict:
-                raise Refused("L308", f"{_name(record)} is not an object", f"write {_EXAMPLE}")
-            shape = shapes[tuple(record)]
-            t = record.get("t")
-            if type(t) is not int or not 0 <= t <= INTEGER_MAX:
-                t = _time(record, tick)
-            yield t, _atoms(shape, record, line or b"", atoms), number
+                try:
+                    record = loads(line or b"")
+                except orjson.JSONDecodeError as error:
+                    if text_of(line).strip():
+                        raise Refused("L308", f"not JSON: {error.msg}", offset=error.pos) from None
+                    continue
+                if type(record) is not dict:
+                    raise Refused("L308", f"{_name(record)} is not an object", f"write {_EXAMPLE}")
+                shape = shapes[tuple(record)]
+                t = record.get("t")
+                if type(t) is not int or not 0 <= t <= INTEGER_MAX:
+                    t = self._time(record) if "t" in record else stamp
+                yield t, _atoms(shape, record, line or b"", atoms), number
+            except Refused as refused:
+                yield refused.at(source, number, (line or b"").decode(errors="replace"))
+
+    def _time(self, record: _Record) -> int:
+        try:
+            return time_point(record["t"], self._tick)
         except Refused as refused:
-            yield refused.at(source, number, (line or b"").decode(errors="replace"))
-
-
-def _time(record: _Record, tick: int | None) -> int:
-    if "t" not in record:
-        return 0
-    try:
-        return time_point(record["t"], tick)
-    except Refused as refused:
-        raise refused.inside("t") from None
+            raise refused.inside("t") from None
 
 
 class _Shapes(dict[tuple[str, ...], str]):
     """The key that tells how an object holds its atoms, by the keys of the object."""
 
-    def __init__(self, timed: bool) -> None:
-        self._timed = timed
+    def __init__(self, times: Times) -> None:
+        self._times = times
 
     def __missing__(self, keys: tuple[str, ...]) -> str:
         for key in keys:
@@ -102,12 +115,13 @@ class _Shapes(dict[tuple[str, ...], str]):
             raise Refused("L309", f"`{first}` and `{second}` exclude each other", quoted=second)
         if "args" in keys and shapes != ["predicate"]:
             raise Refused("L309", "`args` needs a `predicate`", quoted="args")
-        if self._timed and "t" not in keys:
+        if self._times is Times.REQUIRED and "t" not in keys:
             raise Refused("L309", "the key `t` is missing", f"write {_EXAMPLE}")
-        if not self._timed and "t" in keys:
-            raise Refused("L309", "background data has no time", "leave `t` out", quoted="t")
-        if not self._timed and not shapes:
-            raise Refused("L309", "there is no atom in this line")
+        if self._times is Times.FORBIDDEN:
+            if "t" in keys:
+                raise Refused("L309", "background data has no time", "leave `t` out", quoted="t")
+            if not shapes:
+                raise Refused("L309", "there is no atom in this line")
         self[keys] = shapes[0] if shapes else ""
         return self[keys]
 

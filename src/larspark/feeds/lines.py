@@ -10,6 +10,43 @@ _BLOCK = 1 << 18
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+class LineSplitter:
+    """Cuts bytes into lines as they come; None stands for a line over the limit.
+
+    >>> splitter = LineSplitter()
+    >>> splitter.feed(b"one\\ntw"), splitter.feed(b"o"), splitter.rest()
+    ([b'one'], [], [b'two'])
+    """
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._too_long = False
+        self._begun = False
+
+    def feed(self, block: bytes) -> list[bytes | None]:
+        """The lines that these bytes complete."""
+        if not self._begun:
+            block = block.removeprefix(_BYTE_ORDER_MARK)
+            self._begun = True
+        lines: list[bytes | None] = [*block.split(b"\n")]
+        self._rest += lines[0] or b""
+        self._too_long = self._too_long or len(self._rest) > LINE_LIMIT
+        if self._too_long:
+            self._rest.clear()
+        if len(lines) == 1:
+            return []
+        lines[0] = None if self._too_long else bytes(self._rest)
+        self._rest[:] = lines.pop() or b""
+        self._too_long = False
+        return lines
+
+    def rest(self) -> list[bytes | None]:
+        """The last line, which no end of line has completed; none if it is empty."""
+        if self._too_long:
+            return [None]
+        return [bytes(self._rest)] if self._rest else []
+
+
 def line_blocks(file: BinaryIO) -> Iterator[list[bytes | None]]:
     """The lines that each read completes; None stands for a line over the limit.
 
@@ -20,25 +57,12 @@ def line_blocks(file: BinaryIO) -> Iterator[list[bytes | None]]:
     [[b'one'], [b'two']]
     """
     read = getattr(file, "read1", file.read)
-    rest = bytearray()
-    too_long = False
-    block: bytes = read(_BLOCK).removeprefix(_BYTE_ORDER_MARK)
-    while block:
-        lines: list[bytes | None] = [*block.split(b"\n")]
-        rest += lines[0] or b""
-        too_long = too_long or len(rest) > LINE_LIMIT
-        if too_long:
-            rest.clear()
-        if len(lines) > 1:
-            lines[0] = None if too_long else bytes(rest)
-            rest[:] = lines.pop() or b""
-            too_long = False
+    splitter = LineSplitter()
+    while block := read(_BLOCK):
+        if lines := splitter.feed(block):
             yield lines
-        block = read(_BLOCK)
-    if too_long:
-        yield [None]
-    elif rest:
-        yield [bytes(rest)]
+    if rest := splitter.rest():
+        yield rest
 
 
 def text_of(line: bytes | None) -> str:

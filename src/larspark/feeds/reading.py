@@ -1,5 +1,6 @@
 """What a reading is asked to do, and what it has met."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -41,6 +42,10 @@ def _wrong(option: str, value: object, allowed: str) -> Problem:
     return Problem("L318", f"{option} cannot be {value}", hint=f"it is {allowed}")
 
 
+def _unknown() -> float | None:
+    return None
+
+
 @dataclass(slots=True)
 class Reading:
     """The counts of one reading of a stream.
@@ -55,6 +60,8 @@ class Reading:
     first_t: int | None = None
     last_t: int | None = None
     problems: list[Problem] = field(default_factory=list)
+    # How much of a file was read, from 0 to 1, where that is known.
+    share: Callable[[], float | None] = _unknown
 
     def leave_out(self, problem: Problem, late: int = 0) -> None:
         """Count a refused line, or the late facts that it held."""

@@ -1,6 +1,6 @@
 """Arrivals one by one, brought into time order and into batches."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import repeat
 from typing import TypeAlias
@@ -96,9 +96,7 @@ class _Order:
         if self._last_t is None:
             return
         first_t, last_t = self._first_t, self._last_t
-        numbers = range(self._reading.facts, self._reading.facts + len(self._times))
-        triples = zip(self._times, self._atoms, numbers, strict=True)
-        rows = list(map(_new_row, repeat(Row), triples))
+        rows = numbered_rows(self._times, self._atoms, self._reading.facts)
         self._times, self._atoms, self._first_t, self._last_t = [], [], None, None
         if self._reading.first_t is None:
             self._reading.first_t = first_t
@@ -116,6 +114,12 @@ class _Order:
         if self._first_t is None:
             self._first_t = t
         self._last_t = t
+
+
+def numbered_rows(times: Sequence[int], atoms: Sequence[Atom], first: int) -> list[Row]:
+    """Elements from their times and atoms, numbered from `first` on."""
+    triples = zip(times, atoms, range(first, first + len(times)), strict=True)
+    return list(map(_new_row, repeat(Row), triples))
 
 
 # Python's constructor of a named tuple, without the names: it takes a tuple of the values.

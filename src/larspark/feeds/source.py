@@ -59,6 +59,20 @@ class Source:
             return self._place.is_file()
         return self._start is not None
 
+    def share_of(self, file: BinaryIO) -> float | None:
+        """How much of the bytes was read, from 0 to 1; None when their number is not known."""
+        if not isinstance(self._place, Path):
+            return None
+        # A compressed file is as far as its compressed bytes are.
+        raw = getattr(file, "fileobj", file)
+        try:
+            return min(1.0, raw.tell() / max(1, self._place.stat().st_size))
+        except OSError:
+            return None
+        except ValueError:
+            # It is closed, so all of it was read.
+            return 1.0
+
     @property
     def stem(self) -> str:
         """The name of the file without folders and suffixes."""
@@ -75,8 +89,7 @@ class Source:
             )
         if self._place is None:
             return "jsonl"
-        suffixes = [s.lower() for s in PurePath(self.name).suffixes if s.lower() != ".gz"]
-        if suffixes and (found := _SUFFIXES.get(suffixes[-1])):
+        if found := suffix_format(PurePath(self.name)):
             return found
         raise LarsparkError(
             Problem(
@@ -126,6 +139,12 @@ class Source:
 
 
 _FORMATS = ", ".join(FORMATS)
+
+
+def suffix_format(path: PurePath) -> Format | None:
+    """The format that the suffix of a name tells."""
+    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
+    return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
 def _binary(file: IO[bytes] | IO[str]) -> BinaryIO:

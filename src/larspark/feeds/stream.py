@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import Any, Self, TypeAlias
@@ -76,6 +77,7 @@ class Stream:
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
             with place.open() as file:
+                reading.share = partial(place.share_of, file)
                 match form:
                     case "jsonl":
                         blocks = jsonl.stream_blocks(file, place.name, options.tick)
@@ -192,6 +194,11 @@ class Stream:
     def problems(self) -> Sequence[Problem]:
         """Why they were left out: the first reasons, a bounded number."""
         return tuple(self._reading.problems)
+
+    @property
+    def share(self) -> float | None:
+        """How much of its file was read, from 0 to 1, where that is known."""
+        return self._reading.share()
 
     @property
     def first_t(self) -> int | None:

@@ -22,6 +22,15 @@ def point_line(t: int, atoms: Iterable[Atom | str] | None, c: int | None = None)
     return f'{{"t": {t}{tick}, "atoms": {_texts(atoms)}}}'
 
 
+def fact_line(t: int, atom: Atom) -> str:
+    """A fact as streams hold it.
+
+    >>> fact_line(36, Atom("tram", ("a1", "b")))
+    '{"t": 36, "atom": "tram(a1,b)"}'
+    """
+    return f'{{"t": {t}, "atom": {_encode(str(atom))}}}'
+
+
 def change_line(t: int, added: Iterable[Atom | str], removed: Iterable[Atom | str]) -> str:
     """What begins and what ends to hold at a time point.
 

@@ -76,6 +76,10 @@ ENGINES: dict[str, EngineKind] = {
 }
 
 
+# The engines that search, and stop searching when the time is over.
+WATCHING = frozenset({"asp", "tms"})
+
+
 def choose(checked: Checked, settings: Settings) -> Choice:
     """The engine that `auto` stands for, and why."""
     beyond = _beyond_intervals(checked, settings)

@@ -13,12 +13,13 @@ from larspark.base.terms import constant
 from larspark.meaning.checked import Checked
 from larspark.meaning.oracle import Oracle
 from larspark.run.answers import PointAnswers
+from larspark.run.listed import ListedModels
 from larspark.run.protocol import Model, Point, Settings
 
 _MAGIC = b"larspark oracle 1\n"
 
 
-class OracleEngine:
+class OracleEngine(ListedModels):
     """Keeps all elements, and evaluates the definitions anew at every time point."""
 
     def __init__(self, checked: Checked, background: Iterable[Atom], settings: Settings) -> None:
@@ -61,15 +62,26 @@ class OracleEngine:
         return PointAnswers(first, last, points)
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
-        """The answer streams at a time point that was not answered yet."""
-        oracle = self._ready(at)
-        oracle = replace(oracle, remembered=list(oracle.remembered))
-        first = oracle.start if self._answered is None else self._answered + 1
-        if self._checked.program.remembered:
-            for point in range(first, at):
-                oracle.step(self._elements, point)
+        """The answer streams at a time point that was not passed yet."""
+        oracle = self._just_before(at, follow=bool(self._checked.program.remembered))
         for answer in oracle.answers(self._elements, at)[:limit]:
             yield Model(oracle.model(answer))
+
+    def closest(self, at: int) -> Model | None:
+        """The answer stream to follow at a time point that was not passed yet."""
+        oracle = self._just_before(at, follow=True)
+        answer = oracle.closest(oracle.answers(self._elements, at), at)
+        return None if answer is None else Model(oracle.model(answer))
+
+    def _just_before(self, at: int, *, follow: bool) -> Oracle:
+        """An evaluator that is about to answer at a time point, and may follow the way there."""
+        oracle = self._ready(at)
+        remembered = [element for element in oracle.remembered if element.t < at]
+        oracle = replace(oracle, remembered=remembered)
+        first = oracle.start if self._answered is None else self._answered + 1
+        for point in range(first, at) if follow else ():
+            oracle.step(self._elements, point)
+        return oracle
 
     def save(self) -> bytes:
         """The elements and what was answered, as JSON behind a version and a checksum."""

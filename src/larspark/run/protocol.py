@@ -53,13 +53,17 @@ class Answers(Protocol):
 
 
 class Settings(NamedTuple):
-    """How the time of a run is laid out (see meaning: timeline, hindsight, until)."""
+    """How the time of a run is laid out (see meaning: timeline, hindsight, until), and its work."""
 
     start: int | None = None
     hindsight: bool = False
     until: int | None = None
     # Evaluate after every element (a tick), not only after every time point.
     push: bool = False
+    # So many seconds may an evaluation take; after that the output before it stands.
+    time_limit: float | None = None
+    # Keep grounding and solver from one evaluation to the next.
+    incremental: bool = False
 
 
 class Engine(Protocol):
@@ -73,6 +77,18 @@ class Engine(Protocol):
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
         """The answer streams at a time point not before the last advance, in a fixed order."""
+
+    def closest(self, at: int) -> Model | None:
+        """The answer stream at a time point that a run would follow; None without one."""
+
+    def count(self, at: int) -> int:
+        """How many answer streams there are at a time point."""
+
+    def cautious(self, at: int) -> Model | None:
+        """What every answer stream at a time point holds; None without one."""
+
+    def brave(self, at: int) -> Model | None:
+        """What at least one answer stream at a time point holds; None without one."""
 
     def save(self) -> bytes:
         """The whole state, versioned and checked, without pickle."""

@@ -11,12 +11,18 @@ from larspark.run.session import Session
 
 
 def replay(
-    session: Session, batches: Iterable[AnyBatch], *, to: int | None = None, hindsight: bool = False
+    session: Session,
+    batches: Iterable[AnyBatch],
+    *,
+    to: int | None = None,
+    hindsight: bool = False,
+    own_end: bool = True,
 ) -> Iterator[Answers]:
     """The answers for the whole timeline, in pieces that follow one another.
 
     A time point is answered when a later one is heard of: until then elements may still come.
-    With hindsight nothing is answered before everything was read.
+    With hindsight nothing is answered before everything was read. Without `to` the last time point
+    is that of the batches or, unless `own_end` is False, of the program's own elements.
     """
     end: int | None = None
     for batch in batches:
@@ -31,7 +37,8 @@ def replay(
         if session.start is not None and end > session.start:
             yield from _advance(session, end - 1)
     if to is None:
-        to = max((t for t in (end, session.last_own) if t is not None), default=None)
+        ends = (end, session.last_own if own_end else None)
+        to = max((t for t in ends if t is not None), default=None)
     if to is not None:
         yield from _advance(session, to)
 

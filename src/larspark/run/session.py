@@ -5,13 +5,14 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow.compute as pc
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
-from larspark.run.engines import choose, make_engine
+from larspark.run.engines import WATCHING, choose, make_engine
 from larspark.run.protocol import Answers, Engine, Model, Settings
 from larspark.run.saved import SavedState, program_identity
 
@@ -33,7 +34,7 @@ class Session:
             message = "the program can place atoms ever further into the future"
             raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
         _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
-        self._checked = checked
+        self.checked = checked
         self._settings = settings
         self._own = sorted(checked.elements, key=lambda element: element.t)
         self.last_own = self._own[-1].t if self._own else None
@@ -48,7 +49,10 @@ class Session:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
-        return tuple(getattr(self.engine, "notes", ()))
+        told = tuple(getattr(self.engine, "notes", ()))
+        if self._settings.time_limit is None or self.engine_name in WATCHING:
+            return told
+        return (*told, f"the engine `{self.engine_name}` evaluates without a time limit")
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
@@ -72,22 +76,39 @@ class Session:
     def advance(self, t: int) -> Answers:
         """The answers for every time point after the last advance, up to t."""
         _within_range((t,))
-        if self.answered is not None and t < self.answered:
-            message = f"time point {t} was already passed: answered up to {self.answered}"
-            raise LarsparkError(Problem("L408", message))
-        self.append(RowBatch((), t))
+        self._reach(t)
         self.answered = t
         return self.engine.advance(t)
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
-        """The answer streams at a time point that was not passed yet."""
-        self.append(RowBatch((), at))
+        """The answer streams at a time point that was not passed yet, in a fixed order."""
+        self._reach(at)
         return self.engine.models(at, limit)
+
+    def closest(self, at: int) -> Model | None:
+        """The answer stream at a time point that a run would follow; None without one."""
+        self._reach(at)
+        return self.engine.closest(at)
+
+    def count(self, at: int) -> int:
+        """How many answer streams there are at a time point."""
+        self._reach(at)
+        return self.engine.count(at)
+
+    def cautious(self, at: int) -> Model | None:
+        """What every answer stream at a time point holds; None without one."""
+        self._reach(at)
+        return self.engine.cautious(at)
+
+    def brave(self, at: int) -> Model | None:
+        """What at least one answer stream at a time point holds; None without one."""
+        self._reach(at)
+        return self.engine.brave(at)
 
     def save(self) -> bytes:
         """The whole state, from which `restore` goes on."""
         return SavedState(
-            program_identity(self._checked),
+            program_identity(self.checked),
             self.engine_name,
             self._settings,
             self.start,
@@ -100,7 +121,7 @@ class Session:
     def restore(self, state: bytes) -> None:
         """Go on from a saved state of the same program, engine and settings."""
         saved = SavedState.from_bytes(state)
-        if saved.program != program_identity(self._checked):
+        if saved.program != program_identity(self.checked):
             raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
         if saved.engine != self.engine_name:
             message = f"the saved state belongs to the engine `{saved.engine}`"
@@ -113,19 +134,26 @@ class Session:
         if self._latest is not None:
             self._own = [element for element in self._own if element.t > self._latest]
 
+    def _reach(self, t: int) -> None:
+        """Time moves on to t, which must not lie before what was answered."""
+        if self.answered is not None and t < self.answered:
+            message = f"time point {t} was already passed: answered up to {self.answered}"
+            raise LarsparkError(Problem("L408", message))
+        if self._latest is None or self._latest < t:
+            self.append(RowBatch((), t))
+
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""
-        first: int | None = None
-        for signature, t in _extents(batch):
-            if signature in self._checked.derived:
-                message = f"the stream holds an atom of `{signature}`, which the program derives"
-                hint = "rename one of the two; `#remember` lets conclusions join the stream"
-                raise LarsparkError(Problem("L401", message, hint=hint))
-            first = t if first is None else min(first, t)
-        if first is not None and self.answered is not None and first <= self.answered:
+        if not len(batch):
+            return None
+        for signature in _signatures(batch):
+            if signature in self.checked.derived:
+                raise LarsparkError(derived_in_stream(signature))
+        first = _earliest(batch)
+        if self.answered is not None and first <= self.answered:
             message = f"an element at {first} comes too late: answered up to {self.answered}"
             raise LarsparkError(Problem("L402", message))
-        if first is not None and self._latest is not None and first < self._latest:
+        if self._latest is not None and first < self._latest:
             message = f"an element at {first} comes after one at {self._latest}"
             hint = "append elements in the order of their time points"
             raise LarsparkError(Problem("L402", message, hint=hint))
@@ -155,6 +183,12 @@ class Session:
         return RowBatch(merged, last_t)
 
 
+def derived_in_stream(signature: Signature) -> Problem:
+    message = f"the stream holds an atom of `{signature}`, which the program derives"
+    hint = "rename one of the two; `#remember` lets conclusions join the stream"
+    return Problem("L401", message, hint=hint)
+
+
 def _within_range(times: Iterable[int | None]) -> None:
     for t in times:
         if t is not None and abs(t) > FURTHEST:
@@ -163,17 +197,18 @@ def _within_range(times: Iterable[int | None]) -> None:
             raise LarsparkError(Problem("L419", message, hint=hint))
 
 
-def _extents(batch: AnyBatch) -> Iterator[tuple[Signature, int]]:
-    """Signatures in a batch, each with a time point not above any of its elements'."""
+def _signatures(batch: AnyBatch) -> Iterable[Signature]:
+    """The predicates of the elements in a batch."""
     if isinstance(batch, RowBatch):
-        earliest: dict[tuple[str, int], int] = {}
-        for row in batch.rows():
-            key = (row.atom.predicate, len(row.atom.args))
-            if row.t < earliest.get(key, row.t + 1):
-                earliest[key] = row.t
-        for (predicate, arity), t in earliest.items():
-            yield Signature(predicate, arity), t
-    else:
-        for signature, table in batch.segments():
-            if table.num_rows:
-                yield signature, pc.min(table["t"]).as_py()
+        names = {(row.atom.predicate, len(row.atom.args)) for row in batch.rows()}
+        return [Signature(predicate, arity) for predicate, arity in names]
+    return [signature for signature, table in batch.segments() if table.num_rows]
+
+
+def _earliest(batch: AnyBatch) -> int:
+    """The smallest time point of the elements in a batch that has some."""
+    if isinstance(batch, RowBatch):
+        return min(row.t for row in batch.rows())
+    return min(
+        int(np.asarray(table.column(0)).min()) for _, table in batch.segments() if table.num_rows
+    )

@@ -105,7 +105,7 @@ def own_windows(checked: Checked) -> list[str]:
 
 def _verdict(cuts: Cuts) -> str:
     if cuts.key is not None and cuts.lookback is not None:
-        return "keys are spread over shards, and a hot key can still be cut by time"
+        return "history is cut into slices; where they are short, keys are spread over shards too"
     if cuts.key is not None:
         return "keys are spread over shards; each sees the whole history of its keys"
     if cuts.lookback is not None:

@@ -13,6 +13,9 @@ _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    # On a local disk a rename is all that a checkpoint needs.
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
+    "checkpointing.FileSystemBasedCheckpointFileManager",
     # Six times Spark's: each batch has a price of its own in Python.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }

@@ -5,6 +5,7 @@ from larspark.base.problems import LarsparkError, Problem
 try:
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, GroupedData, Row, SparkSession, Window, functions
+    from pyspark.sql.streaming.listener import StreamingQueryListener
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 except ImportError as error:
@@ -23,6 +24,7 @@ __all__ = [
     "StatefulProcessor",
     "StatefulProcessorHandle",
     "StreamingQuery",
+    "StreamingQueryListener",
     "Window",
     "functions",
 ]

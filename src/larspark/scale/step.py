@@ -35,10 +35,7 @@ def answer_piece(packed: pa.Table, loaded: Loaded) -> pa.Table:
 
 
 def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
-    """The answers of one piece, as maximal intervals within its slice.
-
-    Where there is no answer stream there is a row without an atom.
-    """
+    """The answers of one piece, as maximal intervals within its slice."""
     job = loaded.job
     first, last = job.grid.slice(piece)
     session = loaded.session(job.grid.timeline_start(piece))
@@ -49,10 +46,16 @@ def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
         session.advance(first - 1)
     if job.every_model:
         return _models(session, first, last)
-    answers = session.advance(last)
-    shard = job.grid.shard(piece)
-    table = owned(answers, shard, loaded)
-    if job.engine == "interval" or shard > 0:
+    return shard_answers(session.advance(last), job.grid.shard(piece), loaded)
+
+
+def shard_answers(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
+    """The answers that a shard gives, as maximal intervals.
+
+    Where there is no answer stream there is a row without an atom.
+    """
+    table = _owned(answers, shard, loaded)
+    if loaded.job.engine == "interval" or shard > 0:
         return table
     return pa.concat_tables([table, _inconsistent(answers)])
 
@@ -168,7 +171,7 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
+def _owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
     """The answers that belong to this shard.
 
     What follows without facts of the stream follows in every shard, and is given by one.

@@ -189,7 +189,7 @@ def _notes(proof: Proof) -> Iterator[str]:
         yield "some of the facts may not be needed: there were too many to try"
     if proof.until is not None:
         yield until_text(proof.until)
-    yield from (f"this proof would end with {end}" for end in proof.ends)
+    yield from (f"this proof could end with {end}" for end in proof.ends)
     if proof.models is not None:
         yield models_text(proof.models)
 

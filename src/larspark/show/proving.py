@@ -237,7 +237,7 @@ class _Builder:
         return Step(situation.element(number), instance.rule, instance.substitution, parts)
 
     def _ends(self) -> Iterator[str]:
-        """What would make the proof fail before its time."""
+        """What could make the proof fail before its time."""
         situation = self._situation
         for node in self._nodes.values():
             for reasons in node.reasons:

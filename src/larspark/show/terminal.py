@@ -2,15 +2,20 @@
 
 import json
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from rich.console import Console
+from rich.control import Control
+from rich.segment import ControlType
 
-from larspark.base.problems import Problem, Severity
+from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import Stream
+from larspark.feeds.live import Sink, is_live, open_sink
+from larspark.show.printable import printable
 
 # A line of a pipe has no end of its own.
 PLAIN_WIDTH = 100
@@ -18,13 +23,42 @@ PLAIN_WIDTH = 100
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+class StatusLine:
+    """One line at the bottom of a terminal that shows how it goes; whoever writes takes it away."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._shown = False
+        self._lock = threading.RLock()
+
+    def show(self, text: str) -> None:
+        if not self._console.is_terminal:
+            return
+        with self._lock:
+            self.clear()
+            # A line that wrapped could not be taken away again.
+            fitting = text[: self._console.width - 1]
+            self._console.print(fitting, style="dim", end="", markup=False)
+            self._shown = True
+
+    def clear(self) -> None:
+        with self._lock:
+            if self._shown:
+                self._console.control(Control((ControlType.CARRIAGE_RETURN,)))
+                self._console.control(Control((ControlType.ERASE_IN_LINE, 2)))
+                self._shown = False
+
+
+status_line = StatusLine(errors)
+
+
 class Writer:
     """Lines of output, either for people or for programs."""
 
-    def __init__(self, out: IO[str], people: bool) -> None:
+    def __init__(self, out: IO[str] | Sink, people: bool) -> None:
         self.people = people
         self._out = out
-        self._console = Console(file=out, highlight=False, soft_wrap=True) if people else None
+        self._console = Console(highlight=False, soft_wrap=True) if people else None
 
     @property
     def width(self) -> int:
@@ -32,25 +66,55 @@ class Writer:
         return PLAIN_WIDTH if self._console is None else self._console.width
 
     def line(self, text: str) -> None:
-        """Write a line; for people it may carry Rich's markup."""
+        """Write a line; for people it may carry Rich's markup, and cannot steer their terminal."""
         if self._console is not None:
-            self._console.print(text)
+            status_line.clear()
+            self._console.print(printable(text))
         else:
             self._out.write(text + "\n")
+
+    def flush(self) -> None:
+        """Let out what was written."""
+        self._out.flush()
 
     def json(self, value: Any) -> None:
         self._out.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 @contextmanager
-def writer(path: Path | None, as_json: bool) -> Iterator[Writer]:
-    """A writer to standard output or to a file that replaces an older one."""
-    if path is None:
+def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
+    """A writer to standard output, to a file that replaces an older one, or to a live place."""
+    if place is None or place == "-":
         yield Writer(sys.stdout, people=not as_json and sys.stdout.isatty())
         sys.stdout.flush()
-        return
-    with path.open("w", encoding="utf-8") as out:
-        yield Writer(out, people=False)
+    elif is_live(place):
+        with open_sink(place, say) as sink:
+            yield Writer(sink, people=False)
+    else:
+        try:
+            out = Path(place).open("w", encoding="utf-8")  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise _unwritable(Path(place), error) from None
+        with out:
+            yield Writer(out, people=False)
+
+
+def say(text: str) -> None:
+    """Tell how a live run goes, on standard error."""
+    status_line.clear()
+    errors.print(text, style="yellow", markup=False)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a text to a file that replaces an older one."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> LarsparkError:
+    return LarsparkError(Problem("L324", f"cannot write {path}: {error.strerror or error}"))
 
 
 def complain(problems: Iterable[Problem]) -> None:
@@ -58,9 +122,22 @@ def complain(problems: Iterable[Problem]) -> None:
     for problem in problems:
         head, *rest = problem.render().split("\n")
         colour = "red" if problem.severity is Severity.ERROR else "yellow"
-        errors.print(head, style=colour, markup=False)
+        errors.print(printable(head), style=colour, markup=False)
         for text in rest:
-            errors.print(text, markup=False)
+            errors.print(printable(text), markup=False)
+
+
+def complain_of_ourselves(error: Exception) -> None:
+    """Tell of what should never have happened."""
+    words = f"{type(error).__name__}: {error}".split("\n")[0]
+    errors.print(printable(f"unexpected error: {words}"), style="red", markup=False)
+    errors.print("  hint: run it again with --debug to see where, and report it", markup=False)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Tell on standard error what a user should know about a run."""
+    for note in notes:
+        errors.print(f"note: {printable(note)}", markup=False)
 
 
 def say_what_was_skipped(stream: Stream) -> None:

@@ -1,20 +1,15 @@
 """An answer stream as a timeline: facts as dots, what is derived as bars."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TypeAlias
 
 from rich.markup import escape
 
-from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.atoms import Atom
 from larspark.show.axis import Axis
+from larspark.show.lanes import Lane, Origin, lay_out, spans_within
+from larspark.show.printable import printable
 from larspark.show.proof import WindowSpan
-from larspark.show.proof_text import printable
-
-Interval: TypeAlias = tuple[int, int]
-Spans: TypeAlias = dict[Atom, list[Interval]]
 
 # With more atoms than this a row stands for several of them.
 MOST_ROWS = 24
@@ -22,23 +17,6 @@ MOST_ROWS = 24
 _WIDEST_POINT = 6
 _LABEL_WIDTH = 28
 _SMALLEST_WIDTH = 20
-
-
-class Origin(StrEnum):
-    FACT = "fact"
-    DERIVED = "derived"
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """A row of a timeline: an atom, or several of a predicate, with the time they hold.
-
-    The intervals are sorted and do not touch each other.
-    """
-
-    label: str
-    origin: Origin
-    intervals: tuple[Interval, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +47,7 @@ def timeline(
 
     Without `start` and `end` the timeline covers everything. Facts come first, then what is
     derived; predicates, and the atoms of each, are in the order of their first time points. When
-    there are more atoms than rows, those with the same first argument share one, and when that is
-    not enough, all of a predicate do.
+    there are more atoms than rows, several share one.
     """
     facts = [(atom, t, t) for t, atom in elements]
     derived = list(intervals)
@@ -78,17 +55,10 @@ def timeline(
     first = min(times, default=0) if start is None else start
     last = max(times, default=first) if end is None else end
     groups = (
-        (Origin.FACT, _spans(facts, first, last)),
-        (Origin.DERIVED, _spans(derived, first, last)),
+        (Origin.FACT, spans_within(facts, first, last)),
+        (Origin.DERIVED, spans_within(derived, first, last)),
     )
-    for laid_out in (_atom_lanes, _first_argument_lanes, _predicate_lanes):
-        lanes = [lane for origin, spans in groups for lane in laid_out(spans, origin)]
-        if len(lanes) <= most_rows:
-            break
-    # Even predicates can be too many; what is left out is said.
-    if len(lanes) > most_rows:
-        left_out = Lane(f"… {len(lanes) - most_rows + 1} more", Origin.FACT, ())
-        lanes = [*lanes[: most_rows - 1], left_out]
+    lanes = lay_out(groups, most_rows)
     return Timeline(first, max(first, last), tuple(lanes), tuple(windows), tick)
 
 
@@ -124,8 +94,10 @@ def timeline_lines(shown: Timeline, width: int, people: bool) -> Iterator[str]:
         lane = Lane(span.text, Origin.DERIVED, ((span.start, end),) if span.start <= end else ())
         cells = _cells(lane, shown, columns, per_column).replace("━", "░").replace("╍", "░")
         yield _line(span.text, side, _widened(cells, wide), "yellow" if people else "")
-    if per_column > 1:
-        yield _line("", side, f"one column is {per_column} time points", "dim" if people else "")
+    notes = [axis.title()] if axis.clock else []
+    notes += [f"one column is {per_column} time points"] if per_column > 1 else []
+    if notes:
+        yield _line("", side, " · ".join(notes), "dim" if people else "")
 
 
 def _line(name: str, side: int, cells: str, colour: str) -> str:
@@ -160,64 +132,3 @@ def _cells(lane: Lane, shown: Timeline, columns: int, per_column: int) -> str:
         " " if not count else "━" if count == size else "╍"
         for count, size in zip(covered, sizes, strict=True)
     )
-
-
-def _spans(rows: Iterable[tuple[Atom, int, int]], first: int, last: int) -> Spans:
-    """The intervals of each atom within the time points, by the first of them."""
-    found: Spans = {}
-    for atom, begin, stop in sorted(rows, key=_begin_and_name):
-        if stop >= first and begin <= last:
-            found.setdefault(atom, []).append((max(begin, first), min(stop, last)))
-    return found
-
-
-def _begin_and_name(row: tuple[Atom, int, int]) -> tuple[int, str]:
-    return row[1], atom_text(row[0])
-
-
-def _atom_lanes(spans: Spans, origin: Origin) -> list[Lane]:
-    by_predicate: dict[Signature, list[Lane]] = {}
-    for atom, found in spans.items():
-        lane = Lane(atom_text(atom), origin, merge(found))
-        by_predicate.setdefault(atom.signature, []).append(lane)
-    return [lane for lanes in by_predicate.values() for lane in lanes]
-
-
-def _first_argument_lanes(spans: Spans, origin: Origin) -> list[Lane]:
-    """`temp(m1,…)` for all atoms of `temp` whose first argument is `m1`."""
-    by_predicate: dict[Signature, dict[str, list[Interval]]] = {}
-    for atom, found in spans.items():
-        first = Atom(atom.predicate, atom.args[:1])
-        label = f"{atom_text(first)[:-1]},…)" if len(atom.args) > 1 else atom_text(first)
-        by_predicate.setdefault(atom.signature, {}).setdefault(label, []).extend(found)
-    return [
-        Lane(label, origin, merge(found))
-        for labelled in by_predicate.values()
-        for label, found in labelled.items()
-    ]
-
-
-def _predicate_lanes(spans: Spans, origin: Origin) -> list[Lane]:
-    grouped: dict[Signature, list[Interval]] = {}
-    for atom, found in spans.items():
-        grouped.setdefault(atom.signature, []).extend(found)
-    members = Counter(atom.signature for atom in spans)
-    return [
-        Lane(f"{signature} ({members[signature]})", origin, merge(found))
-        for signature, found in grouped.items()
-    ]
-
-
-def merge(intervals: Sequence[Interval]) -> tuple[Interval, ...]:
-    """Put intervals together that touch each other.
-
-    >>> merge([(1, 2), (3, 3), (2, 2), (5, 6)])
-    ((1, 3), (5, 6))
-    """
-    merged: list[Interval] = []
-    for begin, stop in sorted(intervals):
-        if merged and begin <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
-        else:
-            merged.append((begin, stop))
-    return tuple(merged)

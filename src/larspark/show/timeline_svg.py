@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from larspark.show.axis import Axis
+from larspark.show.lanes import Lane, Origin
 from larspark.show.proof import WindowSpan
 from larspark.show.svg import CHARACTER, label, line, picture
-from larspark.show.timeline import Lane, Origin, Timeline
+from larspark.show.timeline import Timeline
 
 WIDTH = 900
 LANE_HEIGHT = 24

@@ -66,7 +66,7 @@ def test_calculating_and_comparing_is_exact(values: list[Constant]) -> None:
     expected = list(output_stream(found, elements, to=2))
     for engine in (
         AspEngine(found, (), Settings()),
-        AspEngine(found, (), Settings(), mode="incremental"),
+        AspEngine(found, (), Settings(incremental=True)),
         TmsEngine(found, (), Settings()),
     ):
         engine.append(batch(elements, 2))

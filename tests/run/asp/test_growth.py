@@ -63,7 +63,7 @@ def signals(random: Random, t: int) -> list[Element]:
 def engines(found: Checked) -> list[SteppingEngine]:
     return [
         AspEngine(found, (), Settings()),
-        AspEngine(found, (), Settings(), mode="incremental"),
+        AspEngine(found, (), Settings(incremental=True)),
         TmsEngine(found, (), Settings()),
     ]
 

@@ -12,7 +12,7 @@ from larspark.language import parse_program
 from larspark.language.tree import Formula, Not, Rule
 from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
-from larspark.run.asp import conditions, grounder, instances, static
+from larspark.run.asp import conditions, grounder, instances, static, watch
 from larspark.run.asp.engine import AspEngine
 from larspark.run.asp.stepping import SteppingEngine
 from larspark.run.protocol import Settings
@@ -29,11 +29,8 @@ def refusal(text: str, mode: str, elements: list[Element] | None = None) -> tupl
 
 
 def run(found: Checked, mode: str, elements: list[Element]) -> None:
-    engine: SteppingEngine = (
-        TmsEngine(found, (), Settings(start=0))
-        if mode == "tms"
-        else AspEngine(found, (), Settings(start=0), mode=mode)  # type: ignore[arg-type]
-    )
+    kind = TmsEngine if mode == "tms" else AspEngine
+    engine: SteppingEngine = kind(found, (), Settings(start=0, incremental=mode == "incremental"))
     engine.append(batch(elements, 0))
     engine.advance(0)
 
@@ -103,6 +100,55 @@ def test_too_many_instances_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None
     text = "#input p/1.\na(X,Y) :- (p(X) and p(Y)) or (p(X) and p(Y) and p(X))."
     elements = [Element(0, fact("p", number)) for number in range(20)]
     assert refusal(text, "one-shot", elements)[0] == "L410"
+
+
+COMBINED = "#input p/1.\na(X,Y,Z) :- p(X), p(Y), p(Z)."
+THIRTY = [Element(0, fact("p", number)) for number in range(30)]
+
+
+def test_a_rule_that_combines_everything_with_everything_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watch, "RULE_LIMIT", 5_000)
+    monkeypatch.setattr(grounder, "INSTANCE_LIMIT", 5_000)
+    for mode in ("one-shot", "incremental", "tms"):
+        assert refusal(COMBINED, mode, THIRTY)[0] == "L410"
+
+
+def test_relations_that_grow_are_watched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "RULE_LIMIT", 5_000)
+    found = checked(COMBINED)
+    assert found is not None
+    engine = AspEngine(found, (), Settings())
+    engine.append(batch(THIRTY[:5], 0))
+    engine.advance(0)
+    engine.append(batch([Element(1, atom) for _, atom in THIRTY], 1))
+    with pytest.raises(LarsparkError) as caught:
+        engine.advance(1)
+    assert caught.value.problems[0].code == "L410"
+
+
+FULL = "#input p/1.\na(X,Y) or b(Z) :- p(X) or p(X), p(Y), p(Z)."
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [(COMBINED, "one-shot"), (COMBINED, "incremental"), (COMBINED, "tms"), (FULL, "one-shot")],
+)
+def test_grounding_ends_with_the_time_and_works_again_when_there_is_less_to_do(
+    text: str, mode: str
+) -> None:
+    found = checked(text)
+    assert found is not None
+    kind = TmsEngine if mode == "tms" else AspEngine
+    way = Settings(start=0, time_limit=0.05, incremental=mode == "incremental")
+    engine: SteppingEngine = kind(found, (), way)
+    many = [Element(1, fact("p", number)) for number in range(200)]
+    engine.append(batch([Element(0, fact("p", 0)), *many, Element(2, fact("p", 1))], 2))
+    first, second, third = [point.atoms for point in engine.advance(2).points()]
+    assert first == second != third
+    assert len(third or ()) == 1
+    assert any("the output before it stands" in note for note in engine.notes)
 
 
 def test_a_head_that_needs_an_end_of_time_says_so() -> None:

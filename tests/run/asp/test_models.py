@@ -11,7 +11,7 @@ from larspark.base.problems import LarsparkError
 from larspark.meaning.checked import Checked
 from larspark.run.asp.engine import AspEngine
 from larspark.run.asp.evaluators import SEVERAL
-from larspark.run.protocol import Settings
+from larspark.run.protocol import Model, Settings
 from larspark.run.tms.engine import TmsEngine
 
 
@@ -21,8 +21,8 @@ def program(text: str) -> Checked:
     return found
 
 
-def engine(text: str, elements: list[Element], **options: float) -> AspEngine:
-    made = AspEngine(program(text), (), Settings(start=0), **options)  # type: ignore[arg-type]
+def engine(text: str, elements: list[Element], time_limit: float | None = None) -> AspEngine:
+    made = AspEngine(program(text), (), Settings(start=0, time_limit=time_limit))
     made.append(batch(elements))
     return made
 
@@ -71,8 +71,8 @@ def test_a_run_over_a_million_answer_streams_follows_one_and_does_not_jump_about
 def test_what_is_certain_and_what_can_be() -> None:
     made = engine("#input p/0.\na or b :- p.\nc :- p.", [Element(0, Atom("p"))])
     assert made.count(0) == 2
-    assert made.cautious(0) == {Atom("c")}
-    assert made.brave(0) == {Atom("a"), Atom("b"), Atom("c")}
+    assert made.cautious(0) == Model({0: frozenset({Atom("c")})})
+    assert made.brave(0) == Model({0: frozenset({Atom("a"), Atom("b"), Atom("c")})})
 
 
 def test_without_an_answer_stream_there_is_no_model_and_the_output_is_none() -> None:
@@ -84,6 +84,8 @@ def test_without_an_answer_stream_there_is_no_model_and_the_output_is_none() -> 
             if isinstance(made, TmsEngine):
                 made.append(batch([Element(1, Atom("p"))], 2))
             assert list(made.models(1)) == []
+            assert made.count(1) == 0
+            assert made.cautious(1) is made.brave(1) is made.closest(1) is None
             assert [p.atoms for p in made.advance(2).points() if p.t == 1] == [None]
 
 
@@ -113,7 +115,7 @@ def test_a_time_limit_leaves_the_output_before_it_standing_and_says_so() -> None
     outputs = [point.atoms for point in made.advance(1).points()]
     assert time.monotonic() - begun < 10
     assert outputs == [frozenset(), frozenset()]
-    assert any("longer than 0.3 seconds" in note for note in made.notes)
+    assert any("longer than 0.3 s" in note for note in made.notes)
     again = engine(PIGEONS, [*pigeons, *holes], time_limit=0.3)
     with pytest.raises(LarsparkError) as refusal:
         again.count(1)

@@ -43,7 +43,7 @@ def outputs(engine: SteppingEngine, elements: list[Element], pieces: list[int]) 
 def engines(found: Checked, way: Settings) -> list[SteppingEngine]:
     made: list[SteppingEngine] = [
         AspEngine(found, (), way),
-        AspEngine(found, (), way, mode="incremental"),
+        AspEngine(found, (), way._replace(incremental=True)),
     ]
     return made if found.several_models else [*made, TmsEngine(found, (), way)]
 

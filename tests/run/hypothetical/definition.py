@@ -189,13 +189,18 @@ class Definition:
 
     def literal_supports(self, item: Item, value: str, point: int, now: int) -> frozenset[Support]:
         if item.negated:
-            return frozenset([frozenset([Token(point, item.predicate, value, True, now)])])
+            return frozenset([frozenset([self.denied(item.predicate, value, point, now)])])
         values = CONSTANTS if value == "_" else (value,)
         if item.predicate in INPUTS:
             return frozenset(frozenset([Token(point, item.predicate, v)]) for v in values)
         return antichain(
             way for v in values for way in self.supports(item.predicate, v, point, now)
         )
+
+    def denied(self, predicate: str, argument: str, t: int, now: int) -> Token:
+        """The absence of an atom; where the evaluation time does not matter, it has none."""
+        matters = predicate not in INPUTS and predicate not in self.seen_alike
+        return Token(t, predicate, argument, True, now if matters else None)
 
     # Truth, evaluated directly
 
@@ -297,6 +302,9 @@ class Definition:
                         return False
         return True
 
+    def evaluation_times(self, predicate: str, t: int) -> Iterable[int]:
+        return [0] if predicate in self.seen_alike else range(t + REACH)
+
     def hypothetical(
         self, predicate: str, facts: frozenset[Token], t: int
     ) -> dict[tuple[str, int], set[tuple[Support, Support]]]:
@@ -305,7 +313,7 @@ class Definition:
         for argument in CONSTANTS:
             for moment in range(t + REACH):
                 pairs = set()
-                for now in [0] if predicate in self.seen_alike else range(t + REACH):
+                for now in self.evaluation_times(predicate, t):
                     for way in self.supports(predicate, argument, moment, now):
                         split = self.split(way, facts, t)
                         if split is not None and self.consistent(split[0], facts, t):
@@ -332,35 +340,61 @@ class Definition:
         has to be supported or beaten.
         """
         exact, instances = ground(answers)
-        instances = {settled for one in instances for settled in self.settled(one, facts, t)}
         hypothetical = self.hypothetical(predicate, facts, t)
         supported = self.supported(predicate, facts, t)
-        unsound = {
-            one
-            for one in instances - supported
-            if not any(
-                h < one.hypotheses or (h == one.hypotheses and e < one.evidence)
-                for h, e in hypothetical.get((one.argument, one.t), ())
+
+        def sound(one: Answer | None) -> bool:
+            return (
+                one is None
+                or one in supported
+                or any(
+                    h < one.hypotheses or (h == one.hypotheses and e < one.evidence)
+                    for h, e in hypothetical.get((one.argument, one.t), ())
+                )
             )
+
+        settled = {one: list(self.settled(predicate, one, facts, t)) for one in instances}
+        found = {
+            "too many": exact - supported,
+            "unsound": {one for one, each in settled.items() if not any(map(sound, each))},
+            "too few": supported - exact - {one for each in settled.values() for one in each},
         }
-        found = {"too many": exact - supported, "unsound": unsound}
-        found["too few"] = supported - exact - instances
         return {name: wrong for name, wrong in found.items() if wrong}
 
-    def settled(self, instance: Answer, facts: frozenset[Token], t: int) -> Iterator[Answer]:
-        """Decide what an instance denies, now that its variables have values."""
-        tokens = {text: _token(text, instance.t) for text in instance.hypotheses}
-        decided = set()
-        for text, token in tokens.items():
-            if token.negated:
-                status = self.status(token, facts, t)
-                if status == "certain":
-                    return
-                if status == "impossible":
-                    decided.add(text)
-        if self.consistent(frozenset(tokens.values()), facts, t):
-            hypotheses, evidence = instance.hypotheses - decided, instance.evidence | decided
-            yield Answer(instance.argument, instance.t, hypotheses, evidence)
+    def settled(
+        self, predicate: str, instance: Answer, facts: frozenset[Token], t: int
+    ) -> Iterator[Answer | None]:
+        """Decide what an instance denies, now that its variables have values; None if it is false.
+
+        An answer does not tell from which evaluation time it is seen: any will do from which its
+        literals suffice.
+        """
+        has = instance.hypotheses | instance.evidence
+        for now in self.evaluation_times(predicate, t):
+            ways = self.supports(predicate, instance.argument, instance.t, now)
+            if not any(_texts(way) <= has for way in ways):
+                continue
+            tokens = {text: self.token(text, now) for text in instance.hypotheses}
+            status = {
+                text: self.status(token, facts, t)
+                for text, token in tokens.items()
+                if token.negated
+            }
+            hoped = frozenset(tokens.values())
+            if "certain" in status.values() or not self.consistent(hoped, facts, t):
+                yield None
+            else:
+                decided = {text for text, how in status.items() if how == "impossible"}
+                hypotheses, evidence = instance.hypotheses - decided, instance.evidence | decided
+                yield Answer(instance.argument, instance.t, hypotheses, evidence)
+
+    def token(self, text: str, now: int) -> Token:
+        found = re.fullmatch(r"(not )?@(\d+) (\w)\((\w)\)", text)
+        assert found is not None
+        negated, moment, predicate, argument = found.groups()
+        if negated:
+            return self.denied(predicate, argument, int(moment), now)
+        return Token(int(moment), predicate, argument)
 
     def supported(self, predicate: str, facts: frozenset[Token], t: int) -> set[Answer]:
         """All supported answers: those that rest on some fact."""
@@ -370,13 +404,6 @@ class Definition:
             for hypotheses, evidence in pairs
             if any(not text.startswith("not ") for text in evidence)
         }
-
-
-def _token(text: str, now: int) -> Token:
-    found = re.fullmatch(r"(not )?@(\d+) (\w)\((\w)\)", text)
-    assert found is not None
-    negated, moment, predicate, argument = found.groups()
-    return Token(int(moment), predicate, argument, bool(negated), now if negated else None)
 
 
 def _texts(tokens: Support) -> frozenset[str]:

@@ -3,6 +3,7 @@
 import os
 from itertools import combinations, product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.run.hypothetical.definition import (
@@ -18,6 +19,7 @@ from tests.run.hypothetical.definition import (
     streams,
 )
 
+from larspark.base.atoms import fact
 from larspark.run.hypothetical import hypothesize
 
 QUERY = formula("@T r(X)")
@@ -87,20 +89,73 @@ def test_the_judge_itself_agrees_with_trying_all_sets_of_hypotheses(
         assert given == minimal, definition.text
 
 
-def test_an_answer_with_variables_beats_its_instances_that_rest_on_more() -> None:
-    """`r(b)` at 1 needs `i(b)` at 1 and rests on `i(a)` at 0: that `i(b)` was there is too much."""
-    compare(
-        Definition(
-            (
-                SimpleRule(
-                    "p",
-                    None,
-                    (Item("always", "i", "X", window=0), Item("some", "i", "a", window=1)),
-                    different=True,
-                ),
-                SimpleRule("r", None, (Item("now", "p", "X"), Item("some", "i", "X", window=1))),
-            )
+def at(shift: int, predicate: str, argument: str, *, negated: bool = False) -> Item:
+    return Item("at", predicate, argument, negated, None, shift)
+
+
+def in_window(size: int, kind: str, predicate: str, argument: str) -> Item:
+    return Item(kind, predicate, argument, window=size)
+
+
+# Programs on which engine and definitions once differed, by what was wrong.
+KEPT = {
+    "an answer with variables beats its instances that rest on more": (
+        SimpleRule(
+            "p", None, (in_window(0, "always", "i", "X"), in_window(1, "some", "i", "a")), True
         ),
-        frozenset((Token(0, "i", "a"), Token(0, "i", "b"))),
-        0,
-    )
+        SimpleRule("r", None, (Item("now", "p", "X"), in_window(1, "some", "i", "X"))),
+    ),
+    "variables of different premises at one time point have nothing to do with each other": (
+        SimpleRule("p", 0, (at(0, "i", "X"),)),
+        SimpleRule("p", -1, (at(-1, "j", "X"), at(0, "j", "Y"))),
+        SimpleRule("q", 2, (at(0, "p", "X"),)),
+        SimpleRule("r", 0, (at(1, "i", "X"), at(-1, "i", "Y"), at(0, "q", "X"))),
+    ),
+    "a fact that meets two premises is judged by the conditions of both": (
+        SimpleRule("p", 0, (at(0, "i", "X"),), True),
+        SimpleRule("r", None, (in_window(1, "at", "i", "X"), in_window(0, "always", "p", "X"))),
+    ),
+    "an answer that is beaten may be minimal where its hypotheses coincide": (
+        SimpleRule("p", 0, (in_window(2, "at", "j", "X"), in_window(1, "always", "j", "Y"))),
+        SimpleRule("q", 0, (in_window(0, "at", "i", "X"), in_window(2, "some", "p", "X"))),
+        SimpleRule("r", None, (Item("now", "q", "X"), in_window(2, "some", "k", "X"))),
+    ),
+}
+# What these rules ask for never happens.
+NEVER = {
+    "an atom and its absence": (
+        SimpleRule("p", None, (Item("now", "i", "X"), in_window(1, "some", "j", "Y"))),
+        SimpleRule(
+            "r",
+            1,
+            (
+                in_window(0, "at", "i", "X"),
+                in_window(0, "some", "p", "X"),
+                Item("now", "p", "X", negated=True),
+            ),
+        ),
+    ),
+    "the absence of what follows from another absence": (
+        SimpleRule("p", 0, (at(0, "k", "X"), at(1, "j", "X", negated=True))),
+        SimpleRule("q", 0, (at(0, "k", "X"), at(0, "p", "X", negated=True))),
+        SimpleRule("r", 0, (at(1, "q", "X"), at(-1, "i", "Y"), at(2, "j", "X", negated=True))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_where_engine_and_definitions_once_differed(name: str) -> None:
+    definition = Definition(KEPT[name])
+    possible = [Token(0, *atom) for atom in product(INPUTS, CONSTANTS)]
+    for size in range(4):
+        for facts in combinations(possible, size):
+            compare(definition, frozenset(facts), size % 3)
+
+
+@pytest.mark.parametrize("name", NEVER)
+@pytest.mark.parametrize("known", INPUTS)
+def test_hypotheses_that_contradict_each_other_are_no_answer_whatever_the_values(
+    name: str, known: str
+) -> None:
+    program = Definition(NEVER[name]).checked()
+    assert list(hypothesize(program, QUERY, [(0, fact(known, "a"))], start=0)) == []

@@ -69,5 +69,5 @@ def test_the_example_gives_what_it_says() -> None:
         json.loads(answer_line(answer))
         for answer in hypothesize(program, formula("@T malf(X)"), elements)
     ]
-    expected = (EXAMPLE / "expected.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = (EXAMPLE / "hypotheses.jsonl").read_text(encoding="utf-8").splitlines()
     assert lines == [json.loads(line) for line in expected]

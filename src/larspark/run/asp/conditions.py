@@ -59,6 +59,7 @@ class Conditions:
         key = (id(formula), self._values(formula, binding), view, t, in_head)
         known = self._known.get(key)
         if known is None:
+            self._situation.check_time()
             if len(self._known) > CONDITION_LIMIT:
                 message = f"more than {CONDITION_LIMIT} parts of formulas had to be evaluated"
                 hint = "use smaller windows, or say where time ends with `until`"

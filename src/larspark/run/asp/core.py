@@ -6,8 +6,8 @@ defined by rules over the relations of the predicates. A predicate that some hea
 point has the time as its last column; all others hold at the evaluation time alone.
 
 Two things differ from the paper. Input windows are given as their contents, so the encoding does
-not grow with them. And `always` is the conjunction over the time points of its window, not the
-absence of a spoiler, so it is exact also where it depends on itself.
+not grow with them. And `always` is the conjunction over the time points of its window, so it is
+exact also where it depends on itself; only where it does not is it the absence of a spoiler.
 """
 
 from collections.abc import Iterable, Sequence

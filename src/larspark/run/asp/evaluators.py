@@ -17,6 +17,7 @@ SEVERAL = (
     "the program can have several answer streams: "
     "this run follows one of them, as close to its output before as it can"
 )
+FROM_SCRATCH = "every evaluation begins from scratch: the formulas of the program are not plain"
 
 
 class Evaluator(Protocol):
@@ -57,6 +58,7 @@ class SolverEvaluator:
     def __init__(self, task: Task, grounding: Grounding) -> None:
         self._task = task
         self._grounding = grounding
+        self._several = task.has_choices
         self._t = 0
 
     def begin(self, t: int, whole: View) -> None:
@@ -68,7 +70,7 @@ class SolverEvaluator:
 
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
         solvable = self._grounding.evaluate(deadline, everything=False)
-        if not self._task.has_choices:
+        if not self._several:
             return solvable.first()
         self._task.tell(SEVERAL)
         return solvable.closest(self._t, self._task.checked.shown, previous)
@@ -84,6 +86,7 @@ def incremental(task: Task) -> SolverEvaluator:
     """Grounding and solver kept alive; what is not plain is evaluated from scratch."""
     core = task.core()
     if core is None:
+        task.tell(FROM_SCRATCH)
         return one_shot(task)
     return SolverEvaluator(task, IncrementalGrounding(task, core))
 

@@ -48,7 +48,9 @@ class FormulaGrounding:
     def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
         """The answer streams at the current tick."""
         rules = self._checked.rules
-        situation = Situation(self._elements, self._background, self._whole, self._t, rules)
+        situation = Situation(
+            self._elements, self._background, self._whole, self._t, rules, deadline
+        )
         return solvable(instances(self._checked, situation), deadline)
 
     def size(self) -> int:

@@ -11,112 +11,27 @@ circle, and what is suspended for good, is garbage; `wasteful` says when it outg
 """
 
 import math
+import time
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.asp.core import AtomFeed, Core, CoreRule, EveryRule
 from larspark.run.asp.every import EveryWindow
 from larspark.run.asp.feeds import Feeds, Row
+from larspark.run.asp.ground import DerivedAtom, GivenRow, GroundRules, Instance, Moment
 from larspark.run.asp.plain import Mode, Windows
 from larspark.run.asp.plans import Plan, Shape, Table, plan, shape
+from larspark.run.asp.solving import TimeLimitError
 from larspark.run.asp.views import View
 
 # More ground rules than this are refused: `p(X+1) :- p(X)` would never end.
 INSTANCE_LIMIT = 500_000
 
+# The clock is looked at after so many new ground rules.
+_CLOCK_EVERY = 500
+
 # Less garbage than this is never worth a new start.
 _PATIENCE = 2_000
-
-
-class GroundRules(Protocol):
-    """Who works with the ground rules; atoms are numbers."""
-
-    def add(
-        self,
-        heads: tuple[int, ...],
-        positive: tuple[int, ...],
-        negative: tuple[int, ...],
-        *,
-        lasting: bool,
-    ) -> int:
-        """A new rule; gives its number. A lasting one goes only when its positive atoms do."""
-
-    def suspend(self, rule: int) -> None:
-        """The rule does not count until it is resumed."""
-
-    def resume(self, rule: int) -> None: ...
-
-    def drop(self, rule: int) -> None:
-        """The rule is gone for good."""
-
-    def forget(self, atom: int) -> None:
-        """No rule mentions the atom any more."""
-
-
-class GivenRow:
-    """A row of a given relation, with the instances that need it and those that deny it."""
-
-    __slots__ = ("denials", "holds", "relation", "row", "uses")
-
-    def __init__(self, relation: int | None, row: Row) -> None:
-        # A moment belongs to no relation.
-        self.relation = relation
-        self.row = row
-        self.holds = False
-        self.uses: dict[Instance, None] = {}
-        self.denials: dict[Instance, None] = {}
-
-
-class Moment(GivenRow):
-    """A time point that windows may leave in the timeline, or not yet.
-
-    Instances that need it wait outside until it is there: otherwise `@T+1 p :- @T p` would find
-    ever later time points.
-    """
-
-    __slots__ = ("waiting",)
-
-    def __init__(self, holds: bool) -> None:
-        super().__init__(None, ())
-        self.holds = holds
-        self.waiting: dict[tuple[int, Row], None] = {}
-
-
-class Instance:
-    """A ground rule, active when nothing given stands in its way."""
-
-    __slots__ = ("denied", "given", "heads", "key", "negative", "obstacles", "positive", "rule")
-
-    def __init__(
-        self,
-        key: tuple[int, Row],
-        heads: tuple[int, ...],
-        positive: tuple[int, ...],
-        negative: tuple[int, ...],
-    ) -> None:
-        self.key = key
-        self.heads = heads
-        self.positive = positive
-        self.negative = negative
-        self.given: list[GivenRow] = []
-        self.denied: list[GivenRow] = []
-        self.obstacles = 0
-        # The number that the rule has outside, once it was active.
-        self.rule: int | None = None
-
-
-class DerivedAtom:
-    """A ground atom: how many instances can derive it or deny it, and which need it."""
-
-    __slots__ = ("derivations", "mentions", "relation", "row", "uses")
-
-    def __init__(self, relation: int, row: Row) -> None:
-        self.relation = relation
-        self.row = row
-        self.derivations = 0
-        self.mentions = 0
-        self.uses: dict[Instance, None] = {}
 
 
 class Grounder:
@@ -142,6 +57,8 @@ class Grounder:
         self._next_atom = 1
         # How many ground rules there were after the first tick, when nothing was garbage.
         self._at_start: int | None = None
+        self._deadline: float | None = None
+        self._interrupted = False
         self._bounds: dict[Windows, tuple[float, float]] = {}
         # Rules without a positive literal: their instances are there from the first tick on.
         self._unconditional = [n for rule in core.rules if (n := self._register(rule)) is not None]
@@ -149,7 +66,12 @@ class Grounder:
 
     @property
     def wasteful(self) -> bool:
-        """Does a new start pay? Then most ground rules are new since the last one, or garbage."""
+        """Does a new start pay? Then most ground rules are new since the last one, or garbage.
+
+        What a deadline interrupted has to start anew.
+        """
+        if self._interrupted:
+            return True
         return self._at_start is not None and len(self) > 2 * self._at_start + _PATIENCE
 
     def __len__(self) -> int:
@@ -176,8 +98,9 @@ class Grounder:
         numbers = self._numbers[relation]
         return ((row, numbers[row]) for row in self._tables[relation].rows)
 
-    def tick(self) -> None:
+    def tick(self, deadline: float | None = None) -> None:
         """Bring the ground rules up to date with the given rows."""
+        self._deadline = deadline
         while self._unconditional:
             number = self._unconditional.pop()
             start = plan(number, self._shapes[number], None, self._tables)
@@ -277,6 +200,11 @@ class Grounder:
         instance.given, instance.denied = given, denied
         self._start(instance)
 
+    def _look_at_the_clock(self, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            self._interrupted = True
+            raise TimeLimitError
+
     def _instantiate_every(self, every: EveryWindow, row: Row) -> None:
         key = (-1 - every.head, row)
         if key in self._instances:
@@ -290,8 +218,10 @@ class Grounder:
         self._instances[instance.key] = instance
         if len(self._instances) > INSTANCE_LIMIT:
             message = f"the program has more than {INSTANCE_LIMIT} ground rules"
-            hint = "does a rule with arithmetic in its head feed itself?"
+            hint = "does a rule combine everything with everything, or count without end?"
             raise LarsparkError(Problem("L410", message, hint=hint))
+        if self._deadline is not None and not len(self._instances) % _CLOCK_EVERY:
+            self._look_at_the_clock(self._deadline)
         for row in instance.given:
             row.uses[instance] = None
             instance.obstacles += not row.holds

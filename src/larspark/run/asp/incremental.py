@@ -56,7 +56,7 @@ class IncrementalGrounding:
         self._feeds.refresh()
         if self._grounder.wasteful:
             self._start()
-        self._grounder.tick()
+        self._grounder.tick(deadline)
         changed = self._rules.flush()
         self._labelled.update(changed, self._network.holds, self._grounder.atom)
         settled = [

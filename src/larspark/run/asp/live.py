@@ -10,6 +10,7 @@ rules, and where what is switched off for good outgrows the rest, a new solver t
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from clingo import Control, TruthValue
 from clingo.backend import Backend
@@ -272,14 +273,17 @@ class LiveSolvable(Solvable):
             found = candidate
         return found
 
+    def _configure(self, opt_mode: Literal["ignore", "opt"]) -> None:
+        solving: Any = self.control.configuration.solve
+        solving.opt_mode = opt_mode
+
     def _without_choice(self, kept: list[int]) -> ModelElements | None:
         """The closest answer stream, if every change of the output is forced by itself.
 
         A single assumption that cannot be kept changes in all answer streams; what keeps all others
         is closer than anything else. Searching for it takes a small part of an optimization.
         """
-        self._configure("models", "1")
-        self._configure("opt_mode", "ignore")
+        self._configure("ignore")
         for _ in range(_FORCED_CHANGES):
             with self.control.solve(kept, yield_=True) as handle:
                 solution = handle.model()

@@ -77,10 +77,14 @@ class Matcher:
     ) -> Found:
         found: Found = [known]
         for part in in_order(parts, known):
-            found = [more for so_far in found for more in self._match(part, view, t, so_far)]
-            if len(found) > self._limit:
-                message = f"there are more than {self._limit} ways to match a rule with the data"
-                raise LarsparkError(Problem("L410", message, part.span))
+            extended: Found = []
+            for so_far in found:
+                extended += self._match(part, view, t, so_far)
+                self._situation.check_time()
+                if len(extended) > self._limit:
+                    message = f"there are more than {self._limit} ways to match a rule"
+                    raise LarsparkError(Problem("L410", message, part.span))
+            found = extended
         return _distinct(found)
 
     def _atom(self, atom: Atom, view: View, t: int, known: dict[str, Constant]) -> Found:

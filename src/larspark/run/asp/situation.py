@@ -1,6 +1,7 @@
 """What is known when a program is evaluated at a time point, before anything is decided."""
 
 import math
+import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from larspark.base.atoms import Atom, Element, Signature
@@ -22,6 +23,7 @@ from larspark.language.tree import (
 )
 from larspark.meaning.walk import children, walk
 from larspark.run.asp.elements import Arrival, Elements
+from larspark.run.asp.solving import TimeLimitError
 from larspark.run.asp.values import Binding, value
 from larspark.run.asp.views import GroundWindow, GroupWindow, Keys, View
 
@@ -43,7 +45,9 @@ class Situation:
         whole: View,
         t: int,
         rules: Sequence[Rule],
+        deadline: float | None = None,
     ) -> None:
+        self._deadline = deadline
         self.elements = elements
         self.whole = whole
         self.t = t
@@ -57,6 +61,11 @@ class Situation:
         self._latest = max([t, whole.start, *pins, *([] if last is None else [last])])
         self._reach = reach(rules) if whole.end is None else 0
         self._keys: dict[int, tuple[Windowed, Keys]] = {}
+
+    def check_time(self) -> None:
+        """Stop when the time for the evaluation is over."""
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise TimeLimitError
 
     def add_possible(self, element: Element) -> bool:
         """Let an element be derivable; was that news?"""

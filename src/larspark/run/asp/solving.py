@@ -4,18 +4,20 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TypeAlias
+from functools import reduce
+from typing import Literal, TypeAlias
 
-from clingo import Control
+from clingo import Control, SolveHandle
 from clingo import Model as Solution
 from clingo.backend import Backend
 
 from larspark.base.atoms import Atom, Element, Signature, atom_text
 from larspark.base.problems import LarsparkError, Problem
 
-# Up to so many models are sorted; more come in the order in which the solver finds them.
+# Up to so many models, of so many elements in all, are sorted; more come in the order in which the
+# solver finds them.
 SORTED_LIMIT = 1_000
+SORTED_ELEMENTS = 200_000
 
 # So many candidates that are not answer streams are looked at before giving up.
 CANDIDATE_LIMIT = 100_000
@@ -27,12 +29,31 @@ class TimeLimitError(Exception):
     """The time for an evaluation is over."""
 
 
-def new_control() -> Control:
-    """A solver that says nothing on the terminal.
+def new_control(models: int = 0) -> Control:
+    """A solver for so many models (0: all) that says nothing on the terminal.
 
     Cores find the closest model without trying all combinations of independent choices.
     """
-    return Control(["--opt-strategy=usc", "--warn=none"], logger=_swallow, message_limit=0)
+    options = [str(models), "--opt-strategy=usc", "--warn=none"]
+    return Control(options, logger=_swallow, message_limit=0)
+
+
+def is_satisfiable(control: Control, assumptions: Sequence[int], deadline: float | None) -> bool:
+    """Is there a solution under these assumptions?"""
+    if deadline is None:
+        return bool(control.solve(assumptions).satisfiable)
+    with control.solve(assumptions, async_=True) as handle:
+        wait(handle, deadline)
+        return bool(handle.get().satisfiable)
+
+
+def wait(handle: SolveHandle, deadline: float | None) -> None:
+    """Wait for the next result of the solver, until the time is over."""
+    if deadline is None:
+        handle.wait()
+    elif not handle.wait(max(0.0, deadline - time.monotonic())):
+        handle.cancel()
+        raise TimeLimitError
 
 
 def _swallow(code: object, message: str) -> None:
@@ -61,9 +82,17 @@ class Solvable:
 
     def models(self) -> Generator[ModelElements]:
         """All answer streams, as the solver finds them."""
-        for candidate in self._candidates("ignore"):
+        for candidate in self._candidates():
             if self._accepts(candidate):
                 yield candidate
+
+    def count(self) -> int:
+        """How many answer streams there are."""
+        if self.accept is not None:
+            return sum(1 for _ in self.models())
+        self._configure("ignore")
+        is_satisfiable(self.control, (), self.deadline)
+        return int(self.control.statistics["summary"]["models"]["enumerated"])
 
     def first(self) -> ModelElements | None:
         """Some answer stream; the one if there is only one."""
@@ -107,35 +136,41 @@ class Solvable:
             backend.add_rule([over], [after, -literal])
             backend.add_minimize(2 * place + 2, [(-over, 1)])
 
-    def certain(self) -> ModelElements:
-        """The elements of every answer stream; none when there is no answer stream."""
+    def certain(self) -> ModelElements | None:
+        """The elements of every answer stream; None without one."""
         if self.accept is not None:
-            found = list(self.models())
-            return frozenset.intersection(*found) if found else frozenset()
+            return self._combined(frozenset.intersection)
         result = self.first()
         if result is None:
-            return frozenset()
+            return None
         for element, literal in self.literals.items():
             if element in result:
                 other = self._with(-literal)
                 result = result if other is None else result & other
         return result
 
-    def imaginable(self) -> ModelElements:
-        """The elements of at least one answer stream."""
+    def imaginable(self) -> ModelElements | None:
+        """The elements of at least one answer stream; None without one."""
         if self.accept is not None:
-            return frozenset[Element]().union(*self.models())
+            return self._combined(frozenset.union)
         result = self.first()
         if result is None:
-            return frozenset()
+            return None
         for element, literal in self.literals.items():
             if element not in result:
                 result = result.union(self._with(literal) or ())
         return result
 
+    def _combined(
+        self, combine: Callable[[ModelElements, ModelElements], ModelElements]
+    ) -> ModelElements | None:
+        found = self.models()
+        first = next(found, None)
+        return None if first is None else reduce(combine, found, first)
+
     def _with(self, literal: int) -> ModelElements | None:
         """Some answer stream in which a literal holds."""
-        with closing(self._candidates("ignore", [literal])) as found:
+        with closing(self._candidates(assumptions=[literal])) as found:
             return next(found, None)
 
     def _sign(self, element: Element, positive: bool) -> int:
@@ -152,10 +187,9 @@ class Solvable:
         return False
 
     def _candidates(
-        self, opt_mode: str, assumptions: Sequence[int] = ()
+        self, opt_mode: Literal["ignore", "opt"] = "ignore", assumptions: Sequence[int] = ()
     ) -> Generator[ModelElements]:
-        self._configure("models", "0")
-        self._configure("opt_mode", opt_mode)
+        self._configure(opt_mode)
         with closing(self._solutions(assumptions)) as solutions:
             yield from map(self._read, solutions)
 
@@ -166,8 +200,8 @@ class Solvable:
         chosen = [element for element, literal in self.literals.items() if is_true(literal)]
         return self._settled.union(chosen)
 
-    def _configure(self, option: str, setting: str) -> None:
-        setattr(self.control.configuration.solve, option, setting)
+    def _configure(self, opt_mode: Literal["ignore", "opt"]) -> None:
+        """Look at preferences or not; only `closest` states any, and a new solver looks at them."""
 
     def _solutions(self, assumptions: Sequence[int]) -> Generator[Solution]:
         if self.deadline is None:
@@ -177,9 +211,7 @@ class Solvable:
         with self.control.solve(assumptions, yield_=True, async_=True) as handle:
             while True:
                 handle.resume()
-                if not handle.wait(max(0.0, self.deadline - time.monotonic())):
-                    handle.cancel()
-                    raise TimeLimitError
+                wait(handle, self.deadline)
                 solution = handle.model()
                 if solution is None:
                     return
@@ -189,10 +221,25 @@ class Solvable:
 def in_order(
     models: Iterable[ModelElements], text: Callable[[ModelElements], list[tuple[int, list[str]]]]
 ) -> Iterator[ModelElements]:
-    """The models sorted by text, as long as there are not too many of them."""
+    """The models sorted by text, as long as there are not too many of them.
+
+    When the time is over, those that were found come before that is said.
+    """
     rest = iter(models)
-    first = list(islice(rest, SORTED_LIMIT + 1))
-    if len(first) <= SORTED_LIMIT:
-        first.sort(key=text)
+    first: list[ModelElements] = []
+    ended: TimeLimitError | None = None
+    room = SORTED_ELEMENTS
+    try:
+        for model in rest:
+            first.append(model)
+            room -= len(model)
+            if len(first) > SORTED_LIMIT or room < 0:
+                break
+        else:
+            first.sort(key=text)
+    except TimeLimitError as error:
+        ended = error
     yield from first
+    if ended is not None:
+        raise ended
     yield from rest

@@ -1,14 +1,15 @@
 """One solve per evaluation, of the static encoding."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import SimpleNamespace
 
 from clingo import Control, Number, Supremum, Symbol, Tuple_
 from clingo import Model as Solution
 
 from larspark.base.atoms import Element
-from larspark.base.problems import LarsparkError, Problem
+from larspark.base.problems import Problem
 from larspark.run.asp.core import Core, element_of
 from larspark.run.asp.dependencies import comparable, undetermined
 from larspark.run.asp.elements import Arrival
@@ -19,6 +20,7 @@ from larspark.run.asp.symbols import Symbols, constant
 from larspark.run.asp.task import Task
 from larspark.run.asp.text import Calculation, Text
 from larspark.run.asp.views import View
+from larspark.run.asp.watch import StopError, Watch
 
 # So many values may be calculated in one evaluation: `p(X+1) :- p(X)` would never end.
 CALCULATION_LIMIT = 2_000_000
@@ -27,10 +29,6 @@ _TRUE = Number(1)
 _CACHED_ROWS = 100_000
 # No time point: stands for the evaluation time.
 _NOW = -(2**64)
-
-
-class _StopError(Exception):
-    """Grounding has to stop."""
 
 
 class StaticGrounding:
@@ -58,7 +56,7 @@ class StaticGrounding:
         self._t = 0
         self._whole = View(0, -1)
         self._calculated = 0
-        self._stopped: LarsparkError | None = None
+        self._watch = Watch()
         self._deadline: float | None = None
 
     def begin(self, t: int, whole: View) -> None:
@@ -119,39 +117,29 @@ class StaticGrounding:
 
     def _ground(self, everything: bool) -> Control:
         control = new_control()
-        control.add("base", [], self._text.program)
-        control.add("base", [], self._text.show_all if everything else self._text.show_now)
+        text = self._text.showing_all if everything else self._text.showing_now
+        control.add("base", [], text)
         self._calculated = 0
-        self._stopped = None
+        given = {n: list(map(self._row, self._feeds.rows(n))) for n in self._core.given}
+        self._watch.begin(control, {n: len(rows) for n, rows in given.items()}, self._deadline)
         try:
-            control.ground([("base", [])], context=self._context())
-        except _StopError:
-            # The solver passes exceptions on as new ones of their kind.
-            raise self._stopped or TimeLimitError from None
+            control.ground([("base", [])], context=self._context(given))
+        except StopError:
+            raise self._watch.problem or TimeLimitError from None
         return control
 
-    def _context(self) -> SimpleNamespace:
+    def _context(self, given: Mapping[int, list[Symbol]]) -> SimpleNamespace:
         functions: dict[str, Callable[..., list[Symbol]]] = {
             "t": self._in_timeline,
             "i": lambda symbol: [_TRUE] if isinstance(constant(symbol), int) else [],
         }
-        for number in self._core.given:
-            functions[f"g{number}"] = self._given(number)
+        for number, rows in given.items():
+            functions[f"g{number}"] = partial(list, rows)
         for name, calculation in self._text.calculations.items():
             functions[name] = self._calculate(calculation)
         for name, windows in self._text.windows.items():
             functions[name] = self._bounds(windows) if name[0] == "b" else self._within(windows)
         return SimpleNamespace(**functions)
-
-    def _given(self, number: int) -> Callable[[], list[Symbol]]:
-        def rows() -> list[Symbol]:
-            try:
-                return [self._row(row) for row in self._feeds.rows(number)]
-            except LarsparkError as error:
-                self._stopped = error
-                raise _StopError from None
-
-        return rows
 
     def _row(self, row: Row) -> Symbol:
         known = self._rows.get(row)
@@ -167,10 +155,9 @@ class StaticGrounding:
             if self._calculated > CALCULATION_LIMIT:
                 message = f"more than {CALCULATION_LIMIT} values were calculated in one evaluation"
                 hint = "does a rule with arithmetic in its head feed itself?"
-                self._stopped = LarsparkError(Problem("L410", message, hint=hint))
-                raise _StopError
+                self._watch.stop(Problem("L410", message, hint=hint))
             if self._deadline is not None and time.monotonic() > self._deadline:
-                raise _StopError
+                raise StopError
             result = calculation([constant(argument) for argument in arguments])
             return [] if result is None else [self._symbols.symbol(result)]
 

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Self
 
@@ -25,9 +26,8 @@ from larspark.run.protocol import Model, Point, Settings
 class SteppingEngine(ABC):
     """Feeds an evaluator in the order of time, and follows one answer stream.
 
-    With a `time_limit` (in seconds, per evaluation) an evaluation that does not end in time leaves
-    the output before it standing. `note` is told, once for each text, what a user should know; the
-    texts are also in `notes`.
+    An evaluation that does not end within the time limit leaves the output before it standing.
+    `note` is told, once for each text, what a user should know; the texts are also in `notes`.
     """
 
     def __init__(
@@ -36,13 +36,11 @@ class SteppingEngine(ABC):
         background: Iterable[Atom],
         settings: Settings,
         *,
-        time_limit: float | None = None,
         note: Callable[[str], None] | None = None,
     ) -> None:
         self._checked = checked
         self._background = frozenset(background) | checked.background
         self._settings = settings
-        self._time_limit = time_limit
         self._note = note
         self.notes: list[str] = []
         self._elements = Elements()
@@ -88,26 +86,38 @@ class SteppingEngine(ABC):
         return PointAnswers(first, last, points)
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
-        """The answer streams at a time point that was not answered yet, in a fixed order."""
+        """The answer streams at a time point that was not passed yet, in a fixed order."""
         with self._in_time(at):
             found = in_order(self._solvable(at).models(), self._text)
             for answer in islice(found, limit):
                 yield Model(self._shown_stream(answer))
 
+    def _model(self, answer: Derived | None) -> Model | None:
+        return None if answer is None else Model(self._shown_stream(answer))
+
     def count(self, at: int) -> int:
         """How many answer streams there are at a time point."""
         with self._in_time(at):
-            return sum(1 for _ in self._solvable(at).models())
+            return self._solvable(at).count()
 
-    def cautious(self, at: int) -> frozenset[Atom]:
-        """What is output at a time point in every answer stream."""
+    def closest(self, at: int) -> Model | None:
+        """The answer stream at a time point that changes the output before it least."""
         with self._in_time(at):
-            return self._output(self._solvable(at).certain(), at)
+            twin = self._at(at, follow=True)
+            shown, previous = self._checked.shown, twin._previous
+            return self._model(
+                twin._evaluator.solvable(self._deadline()).closest(at, shown, previous)
+            )
 
-    def brave(self, at: int) -> frozenset[Atom]:
-        """What is output at a time point in at least one answer stream."""
+    def cautious(self, at: int) -> Model | None:
+        """What every answer stream at a time point holds; None without one."""
         with self._in_time(at):
-            return self._output(self._solvable(at).imaginable(), at)
+            return self._model(self._solvable(at).certain())
+
+    def brave(self, at: int) -> Model | None:
+        """What at least one answer stream at a time point holds; None without one."""
+        with self._in_time(at):
+            return self._model(self._solvable(at).imaginable())
 
     def stats(self) -> dict[str, int]:
         """What is kept: elements of the stream, and ground rules from tick to tick."""
@@ -151,21 +161,28 @@ class SteppingEngine(ABC):
             self._checked,
             self._background,
             self._settings,
-            time_limit=self._time_limit,
             note=self._note,
         )
 
     def _solvable(self, at: int) -> Solvable:
-        """All answer streams at a time point, found by a copy of the engine that goes there."""
+        """All answer streams at a time point."""
+        twin = self._at(at, follow=bool(self._checked.program.remembered))
+        return twin._evaluator.solvable(self._deadline())
+
+    def _at(self, at: int, *, follow: bool) -> Self:
+        """A copy of the engine that is about to answer at a time point, and may follow the way."""
         twin = self._copy()
-        twin._adopt(self._state())
-        if self._checked.program.remembered and at > twin._next(at):
+        state = self._state()
+        # What was remembered at the time point itself joined the stream after its answer.
+        kept = [(t, atom, counted) for t, atom, counted in state.kept if counted or t < at]
+        twin._adopt(replace(state, kept=kept))
+        if follow and at > twin._next(at):
             twin.advance(at - 1)
         twin._latest = at if twin._latest is None else max(twin._latest, at)
         twin._next(at)
         twin._evaluator.begin(at, twin._timeline(at))
         twin._feed(at)
-        return twin._evaluator.solvable(self._deadline())
+        return twin
 
     def _ticks(self, t: int) -> Iterator[Point]:
         """The answer at t; in push mode also when it begins and after each of its elements."""
@@ -202,7 +219,7 @@ class SteppingEngine(ABC):
             return self._evaluator.answer(self._previous, self._deadline())
         except TimeLimitError:
             self._tell(
-                f"an evaluation took longer than {self._time_limit} seconds: "
+                f"the evaluation at {t} took longer than {self._settings.time_limit:g} s: "
                 "the output before it stands"
             )
             return frozenset(Element(t, atom) for atom in self._previous)
@@ -212,12 +229,14 @@ class SteppingEngine(ABC):
         try:
             yield
         except TimeLimitError:
-            message = f"the answer streams at {at} take longer than {self._time_limit} seconds"
+            limit = self._settings.time_limit
+            message = f"the answer streams at {at} take longer than {limit:g} s"
             hint = "ask for fewer with a limit, or allow more time"
             raise LarsparkError(Problem("L412", message, hint=hint)) from None
 
     def _deadline(self) -> float | None:
-        return None if self._time_limit is None else time.monotonic() + self._time_limit
+        limit = self._settings.time_limit
+        return None if limit is None else time.monotonic() + limit
 
     def _take(self, element: Element, *, counted: bool) -> None:
         arrival = self._elements.add(element.t, element.atom, counted=counted)

@@ -19,6 +19,7 @@ from larspark.run.asp.core import (
     PointsFeed,
     Within,
 )
+from larspark.run.asp.dependencies import recursive
 from larspark.run.asp.plain import InTimeline, IsTime, Test, Windows, term_names
 from larspark.run.asp.symbols import Symbols
 from larspark.run.asp.values import compare, value
@@ -43,15 +44,15 @@ class Text:
         self.calculations: dict[str, Calculation] = {}
         # Windows by the name of the function that tells their bounds, or tests a time point.
         self.windows: dict[str, Windows] = {}
+        self._circular = recursive(core)
         lines = [self._given(number) for number in core.given]
         lines += [self._rule(rule) for rule in core.rules]
-        self.program = "\n".join(lines)
-        # The rows of shown relations that the solver's models hold: all, or those of the moment.
-        self.show_all = "\n".join(["#show.", *(self._show(number) for number in shown)])
         timed = {number for number, pinned in core.predicates.values() if pinned}
-        self.show_now = "\n".join(
-            ["#show.", *(self._show(number, number in timed) for number in shown)]
-        )
+        # The solver's models hold the rows of shown relations: all, or those of the moment.
+        rows = [self._show(number) for number in shown]
+        rows_now = [self._show(number, number in timed) for number in shown]
+        self.showing_all = "\n".join([*lines, "#show.", *rows])
+        self.showing_now = "\n".join([*lines, "#show.", *rows_now])
 
     def _show(self, number: int, only_now: bool = False) -> str:
         arity = self._core.arities[number]
@@ -86,10 +87,18 @@ class Text:
         given = {feed: number for number, feed in self._core.given.items()}
         last, points = given[LastFeed(rule.windows)], given[PointsFeed(rule.windows)]
         columns = [f"V{column}" for column in range(self._core.arities[rule.head])]
-        head = f"r{rule.head}({','.join(columns)})" if columns else f"r{rule.head}"
-        at_last = f"r{rule.moments}({','.join([*columns, 'L'])})"
+        of_head = f"({','.join(columns)})" if columns else ""
+        at_last = f"r{last}(L); r{rule.moments}({','.join([*columns, 'L'])})"
         at_each = f"r{rule.moments}({','.join([*columns, 'T'])})"
-        return f"{head} :- r{last}(L); {at_last}; {at_each} : r{points}(T)."
+        head = f"r{rule.head}{of_head}"
+        if rule.head in self._circular:
+            return f"{head} :- {at_last}; {at_each} : r{points}(T)."
+        # Where no circle leads through it, that no time point spoils it says the same for less.
+        spoilt = f"s{rule.head}{of_head}"
+        return (
+            f"{spoilt} :- {at_last}; r{points}(T); not {at_each}.\n"
+            f"{head} :- {at_last}; not {spoilt}."
+        )
 
     def _condition(self, condition: CoreCondition, names: "_Names") -> list[str]:
         match condition:

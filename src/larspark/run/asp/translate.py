@@ -17,7 +17,7 @@ from larspark.base.atoms import Element
 from larspark.run.asp.circuit import FALSE, TRUE, Circuit
 from larspark.run.asp.components import components
 from larspark.run.asp.instances import Instance, Instances
-from larspark.run.asp.solving import ModelElements, Solvable, new_control
+from larspark.run.asp.solving import ModelElements, Solvable, is_satisfiable, new_control
 
 # A head that would give more rules than this is guessed and checked instead.
 _CLAUSES_PER_HEAD = 64
@@ -88,16 +88,19 @@ def guess_and_check(program: Instances, deadline: float | None = None) -> Solvab
             for holds in bodies:
                 backend.add_rule([supported], [holds])
             backend.add_rule([], [atom, -supported])
-    return Solvable(control, literals, accept=Minimality(program).accepts, deadline=deadline)
+    return Solvable(
+        control, literals, accept=Minimality(program, deadline).accepts, deadline=deadline
+    )
 
 
 class Minimality:
     """Decides whether an interpretation is a minimal model of its reduct."""
 
-    def __init__(self, program: Instances) -> None:
+    def __init__(self, program: Instances, deadline: float | None = None) -> None:
         circuit = program.circuit
         self._program = program
-        self._smaller = new_control()
+        self._deadline = deadline
+        self._smaller = new_control(models=1)
         with self._smaller.backend() as backend:
             writer = Writer(circuit, backend)
             self._atoms = {e: writer.atom(circuit.variable(e)) for e in program.possible}
@@ -121,7 +124,7 @@ class Minimality:
             literal if truth.of(body) else -literal
             for literal, (_, body) in zip(self._active, self._program.instances, strict=True)
         ]
-        return not self._smaller.solve(assumptions=[*given, *active]).satisfiable
+        return not is_satisfiable(self._smaller, [*given, *active], self._deadline)
 
 
 @dataclass(slots=True)

@@ -127,18 +127,22 @@ def _in_order(value: Constant | None) -> tuple[int, Constant]:
 
 def answer_line(answer: HypotheticalAnswer) -> str:
     """The answer as a line of JSON."""
-    line: dict[str, object] = {
-        "t": answer.t,
-        "answer": answer.answer,
+    line = {"t": answer.t, "answer": answer.answer, **answer_fields(answer)}
+    return json.dumps(line, ensure_ascii=False)
+
+
+def answer_fields(answer: HypotheticalAnswer) -> dict[str, object]:
+    """What an answer rests on, what it needs, and when it is decided."""
+    fields: dict[str, object] = {
         "evidence": [str(item) for item in answer.evidence],
         "hypotheses": [str(item) for item in answer.hypotheses],
     }
     if answer.where:
-        line["where"] = answer.where
+        fields["where"] = answer.where
     if not answer.certain:
-        line["deadline"] = answer.deadline
-        line["seen"] = round(answer.seen, 3)
-    return json.dumps(line, ensure_ascii=False)
+        fields["deadline"] = answer.deadline
+        fields["seen"] = round(answer.seen, 3)
+    return fields
 
 
 def values(instance: Instance, variables: tuple[str, ...]) -> dict[str, Constant | None]:
@@ -195,7 +199,8 @@ def _program_names(instance: Instance) -> dict[str, Slot]:
     for is_time, found in ((False, object_names(slots)), (True, time_names(slots))):
         for name in dict.fromkeys(found):
             base = name.partition(".")[0]
-            numbered = (f"{base}{number}" for number in count(2))
+            separator = "_" if base[-1:].isdigit() else ""
+            numbered = (f"{base}{separator}{number}" for number in count(2))
             chosen = next(text for text in chain([base], numbered) if text not in taken)
             taken.add(chosen)
             names[name] = Time(chosen) if is_time else Variable(chosen)

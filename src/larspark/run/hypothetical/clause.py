@@ -50,6 +50,8 @@ class Premise:
     repeats: tuple[tuple[int, int], ...]
     # The positions that are the same for all facts of a span.
     fixed: tuple[int, ...]
+    # The same for premises that are met by the same facts.
+    kind: int = 0
     # Facts are tried in the order of ranks within a time point.
     rank: int = 0
     # Can a candidate start here, or must another premise have been there before?
@@ -229,6 +231,11 @@ def compiled(goal: Goal) -> Clause:
         max((p.floor for p in premises if p.floor is not None), default=-inf),
     )
     _rank(clause)
+    kinds: dict[object, int] = {}
+    for premise in premises:
+        where = premise.occurrence
+        same = (where.pattern, where.local, where.rigid, where.conditions)
+        premise.kind = kinds.setdefault(same, len(kinds))
     return clause
 
 

@@ -6,28 +6,25 @@ evidence or not; evidence is minimal among that for the same hypotheses.
 
 from collections.abc import Iterator, Sequence
 
-from larspark.base.terms import Variable, Wildcard
-from larspark.run.hypothetical.clause import Clause, Ends, Premise
 from larspark.run.hypothetical.dataset import Background
-from larspark.run.hypothetical.instances import Absences
-from larspark.run.hypothetical.literals import Instance, Literal, Prospect, Restriction
-from larspark.run.hypothetical.patterns import (
-    ORIGIN,
-    Bindings,
-    Pattern,
-    Slot,
-    Time,
-    object_names,
-    put_condition,
-    put_pattern,
-    put_time,
-    time_names,
+from larspark.run.hypothetical.literals import Instance, Literal
+from larspark.run.hypothetical.patterns import Slot
+from larspark.run.hypothetical.rivals import Rivals
+from larspark.run.hypothetical.specialise import (
+    answer_kept,
+    collapsed,
+    condensed,
+    images,
+    is_open,
+    places,
+    put_literal,
+    restricted,
+    specialised,
 )
-from larspark.run.hypothetical.solving import Undecided, solutions
 
 
 def minimal_answers(
-    group: Sequence[Instance], general: Sequence[Instance], rival: "Rivals"
+    group: Sequence[Instance], general: Sequence[Instance], rival: Rivals
 ) -> list[Instance]:
     """Those of the instances that nothing beats.
 
@@ -35,45 +32,57 @@ def minimal_answers(
     """
     by_answer: dict[tuple[Slot, ...], dict[Instance, None]] = {}
     for instance in group:
-        instance = _condensed(instance, rival.background)
+        instance = condensed(instance, rival.background)
         by_answer.setdefault(instance.answer, {})[instance] = None
     kept: list[Instance] = []
     for answer, own in by_answer.items():
-        special = (_specialised(other, answer, rival.background) for other in general)
+        special = (specialised(other, answer, rival.background) for other in general)
         others = [other for other in special if other is not None]
         kept += _best([*own], [*own, *others], rival)
     return kept
 
 
-def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: "Rivals") -> Iterator[Instance]:
+def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: Rivals) -> Iterator[Instance]:
     by_hypotheses: dict[frozenset[Literal], list[Instance]] = {}
     for instance in pool:
         by_hypotheses.setdefault(instance.hypotheses, []).append(instance)
     sets = sorted(by_hypotheses, key=len)
     patterns = []
     if len(pool) > 1:
-        patterns = [other for other in pool if any(map(_is_open, other.hypotheses))]
-    for instance in own:
+        patterns = [other for other in pool if any(map(is_open, other.hypotheses))]
+
+    def is_beaten(instance: Instance) -> bool:
         smaller = (
             other
             for hypotheses in sets
             if len(hypotheses) < len(instance.hypotheses) and hypotheses < instance.hypotheses
             for other in by_hypotheses[hypotheses]
         )
-        if any(_beats(other, instance, rival.t) for other in smaller):
-            continue
-        equals = by_hypotheses[instance.hypotheses]
-        if any(
-            other.evidence < instance.evidence and other.where <= instance.where for other in equals
-        ):
-            continue
-        if any(
-            other is not instance and _covers(other, instance, rival.background, rival.t)
-            for other in patterns
-        ):
-            continue
-        if not rival.beats(instance):
+        return (
+            any(_beats(other, instance, rival.t) for other in smaller)
+            or any(
+                other.evidence < instance.evidence and other.where <= instance.where
+                for other in by_hypotheses.get(instance.hypotheses, ())
+            )
+            or any(
+                other is not instance and _covers(other, instance, rival.background, rival.t)
+                for other in patterns
+            )
+            or rival.beats(instance)
+        )
+
+    waiting = dict.fromkeys(own)
+    while waiting:
+        instance, _ = waiting.popitem()
+        if not is_beaten(instance):
             yield instance
+        else:
+            special = [
+                one
+                for one in collapsed(instance, rival.background)
+                if one.answer == instance.answer
+            ]
+            waiting.update(dict.fromkeys(condensed(one, rival.background) for one in special))
 
 
 def _beats(other: Instance, instance: Instance, t: int) -> bool:
@@ -87,7 +96,7 @@ def _beats(other: Instance, instance: Instance, t: int) -> bool:
     unknown = frozenset(
         one
         for one in instance.hypotheses
-        if one.negated and isinstance(one.t, int) and one.t <= t and _is_open(one)
+        if one.negated and isinstance(one.t, int) and one.t <= t and is_open(one)
     )
     if not unknown:
         return True
@@ -97,71 +106,15 @@ def _beats(other: Instance, instance: Instance, t: int) -> bool:
     return other.evidence | (other.hypotheses & unknown) < instance.evidence | unknown
 
 
-def _condensed(instance: Instance, background: Background) -> Instance:
-    """Without hypotheses that say less than others: who needs `p(a)` need not ask for `p(_)`."""
-    places = {(literal.t, literal.pattern.predicate) for literal in instance.hypotheses}
-    if len(places) == len(instance.hypotheses) or not any(map(_is_open, instance.hypotheses)):
-        return instance
-    for image, bindings in _images([*instance.hypotheses], instance.hypotheses, _kept(instance)):
-        if image < instance.hypotheses:
-            where = _restricted(instance, bindings, background)
-            if where is not None and where <= instance.where:
-                evidence = frozenset(_put_literal(one, bindings) for one in instance.evidence)
-                smaller = Instance(instance.answer, evidence, image, where)
-                return _condensed(smaller, background)
-    return instance
-
-
-def _kept(instance: Instance) -> dict[str, Slot]:
-    """The variables of the answer stay: with values for them it would be another answer."""
-    return {name: Variable(name) for name in object_names(instance.answer)}
-
-
-def _restricted(
-    instance: Instance, bindings: Bindings, background: Background
-) -> frozenset[Restriction] | None:
-    """What restricts the variables that are left by the bindings; None if they are not allowed."""
-    left = set()
-    for condition, negated in instance.where:
-        if isinstance(condition, Pattern):
-            restricted = Restriction(put_pattern(condition, bindings), negated)
-        else:
-            restricted = Restriction(put_condition(condition, bindings), negated)
-        allowed = _allowed(restricted, background)
-        if allowed is False:
-            return None
-        if allowed is None:
-            left.add(restricted)
-    return frozenset(left)
-
-
-def _allowed(restriction: Restriction, background: Background) -> bool | None:
-    """Is it met? None as long as that depends on variables."""
-    condition, negated = restriction
-    if isinstance(condition, Pattern):
-        if any(isinstance(arg, Variable | Time) for arg in condition.args):
-            return None
-        given = any(solutions((condition,), (), {}, background))
-        return given != negated
-    sides = condition[1:]
-    if any(object_names(sides)) or any(name != ORIGIN for name in time_names(sides)):
-        return None
-    return any(solutions((), (condition,), {}, background))
-
-
-def _is_open(literal: Literal) -> bool:
-    return any(isinstance(arg, Variable | Wildcard) for arg in literal.pattern.args)
-
-
 def _covers(general: Instance, instance: Instance, background: Background, t: int) -> bool:
     """Does a choice of values make the one need less than the other?"""
-    if len(general.hypotheses) > len(instance.hypotheses):
+    if not places(general) <= places(instance):
         return False
-    for image, bindings in _images([*general.hypotheses], instance.hypotheses, _kept(general)):
-        where = _restricted(general, bindings, background)
+    for image, bindings in images([*general.hypotheses], instance.hypotheses, answer_kept(general)):
+        where = restricted(general, bindings, background)
         if where is None or not where <= instance.where:
             continue
-        evidence = frozenset(_put_literal(one, bindings) for one in general.evidence)
+        evidence = frozenset(put_literal(one, bindings) for one in general.evidence)
         special = Instance(instance.answer, evidence, image, where)
         if image == instance.hypotheses:
             if evidence < instance.evidence:
@@ -169,289 +122,3 @@ def _covers(general: Instance, instance: Instance, background: Background, t: in
         elif _beats(special, instance, t):
             return True
     return False
-
-
-def _images(
-    general: Sequence[Literal], special: frozenset[Literal], bindings: dict[str, Slot]
-) -> Iterator[tuple[frozenset[Literal], dict[str, Slot]]]:
-    """The subsets of the special literals that the general ones become by binding variables."""
-    if not general:
-        yield frozenset(), bindings
-        return
-    for literal in special:
-        matched = _bound(general[0], literal, bindings)
-        if matched is not None:
-            for image, found in _images(general[1:], special, matched):
-                yield image | {literal}, found
-
-
-def _bound(general: Literal, special: Literal, bindings: dict[str, Slot]) -> dict[str, Slot] | None:
-    pattern, other = general.pattern, special.pattern
-    if general.t != special.t or pattern.predicate != other.predicate:
-        return None
-    if general.negated != special.negated or len(pattern.args) != len(other.args):
-        return None
-    found = dict(bindings)
-    for slot, arg in zip(pattern.args, other.args, strict=True):
-        if isinstance(slot, Variable):
-            if found.setdefault(slot.name, arg) != arg:
-                return None
-        elif slot != arg and (general.negated or not isinstance(slot, Wildcard)):
-            return None
-    return found
-
-
-def _specialised(
-    general: Instance, answer: tuple[Slot, ...], background: Background
-) -> Instance | None:
-    """The instance of a general answer that gives this answer; None if there is none."""
-    bindings: dict[str, Slot] = {}
-    for slot, wanted in zip(general.answer, answer, strict=True):
-        if isinstance(slot, Variable) and bindings.setdefault(slot.name, wanted) == wanted:
-            continue
-        if isinstance(slot, Time):
-            known = Time(ORIGIN, wanted) if isinstance(wanted, int) else wanted
-            if isinstance(known, Time):
-                moved = known.shifted(-slot.offset)
-                if bindings.setdefault(slot.variable, moved) == moved:
-                    continue
-        if slot != wanted:
-            return None
-    where = _restricted(general, bindings, background)
-    if where is None:
-        return None
-    return Instance(
-        answer,
-        frozenset(_put_literal(literal, bindings) for literal in general.evidence),
-        frozenset(_put_literal(literal, bindings) for literal in general.hypotheses),
-        where,
-    )
-
-
-def _put_literal(literal: Literal, bindings: Bindings) -> Literal:
-    t = literal.t
-    if isinstance(t, Time):
-        t = put_time(t, bindings)
-        t = t.offset if t.variable == ORIGIN else t
-    return Literal(t, put_pattern(literal.pattern, bindings), literal.negated)
-
-
-class Rivals:
-    """Clauses that need future facts only, and so are no candidates, but may need fewer."""
-
-    def __init__(
-        self, clauses: Sequence[Clause], background: Background, absences: Absences
-    ) -> None:
-        rivals = [one for one in clauses if any(_may_beat(one, other) for other in clauses)]
-        self._clauses = [(clause, {p.signature for p in clause.premises}) for clause in rivals]
-        self._possible: dict[frozenset[tuple[str, int]], list[Clause]] = {}
-        self.background = background
-        self._absences = absences
-        self.t = 0
-
-    @property
-    def exist(self) -> bool:
-        return bool(self._clauses)
-
-    def beats(self, instance: Instance) -> bool:
-        """Do some of its hypotheses suffice, with no evidence that it does not have?"""
-        if not instance.hypotheses or not self._clauses:
-            return False
-        have = frozenset(
-            (literal.pattern.predicate, len(literal.pattern.args))
-            for literal in instance.hypotheses
-            if not literal.negated
-        )
-        possible = self._possible.get(have)
-        if possible is None:
-            possible = [clause for clause, wanted in self._clauses if wanted and wanted <= have]
-            self._possible[have] = possible
-        return any(self._embeds(clause, instance) for clause in possible)
-
-    def _embeds(self, clause: Clause, instance: Instance) -> bool:
-        bindings: dict[str, Slot] = {ORIGIN: Time(ORIGIN)}
-        ends: tuple[Ends, Ends] | None = (clause.low, clause.high)
-        for slot, wanted in zip(clause.goal.answer, instance.answer, strict=True):
-            if ends is None:
-                return False
-            match slot:
-                case Variable(name):
-                    if bindings.setdefault(name, wanted) != wanted:
-                        return False
-                case Time(name, offset):
-                    if not isinstance(wanted, int):
-                        return False
-                    number = clause.times.index(name)
-                    ends = clause.pinned(*ends, number, wanted - offset)
-                case _:
-                    if slot != wanted:
-                        return False
-        if ends is None:
-            return False
-        return any(self._found(clause, 0, bindings, ends, instance, frozenset()))
-
-    def _found(
-        self,
-        clause: Clause,
-        number: int,
-        bindings: dict[str, Slot],
-        ends: tuple[Ends, Ends],
-        instance: Instance,
-        used: frozenset[Literal],
-    ) -> Iterator[bool]:
-        if number == len(clause.premises):
-            yield from self._agrees(clause, bindings, ends, instance, used)
-            return
-        premise = clause.premises[number]
-        for literal in instance.hypotheses:
-            if literal.negated or literal.pattern.signature != premise.signature:
-                continue
-            begun = self._begun(clause, premise, literal, bindings, ends)
-            if begun is None:
-                continue
-            values, then, points = begun
-            wanted = self._all_points(premise, values, points, instance)
-            if wanted is not None:
-                yield from self._found(clause, number + 1, values, then, instance, used | wanted)
-
-    def _begun(
-        self,
-        clause: Clause,
-        premise: Premise,
-        literal: Literal,
-        bindings: dict[str, Slot],
-        ends: tuple[Ends, Ends],
-    ) -> tuple[dict[str, Slot], tuple[Ends, Ends], range] | None:
-        """The premise, with its first time point where the literal is."""
-        if not isinstance(literal.t, int):
-            return None
-        pinned = clause.pinned(*ends, premise.time, literal.t - premise.first)
-        if pinned is None:
-            return None
-        values = _matched(premise, literal, bindings)
-        if values is None:
-            return None
-        return values, pinned, range(literal.t, literal.t + premise.last - premise.first + 1)
-
-    def _all_points(
-        self, premise: Premise, values: dict[str, Slot], points: range, instance: Instance
-    ) -> frozenset[Literal] | None:
-        found = []
-        for point in points:
-            at_point = (
-                literal
-                for literal in instance.hypotheses
-                if literal.t == point
-                and not literal.negated
-                and literal.pattern.signature == premise.signature
-                and _matched(premise, literal, values) == values
-                and self._fits(premise, literal, instance)
-            )
-            literal = next(at_point, None)
-            if literal is None:
-                return None
-            found.append(literal)
-        return frozenset(found)
-
-    def _fits(self, premise: Premise, literal: Literal, instance: Instance) -> bool:
-        """Does the literal satisfy what the premise says about its own variables?"""
-        occurrence = premise.occurrence
-        own: dict[str, Slot] = {
-            slot.name: arg
-            for slot, arg in zip(occurrence.pattern.args, literal.pattern.args, strict=True)
-            if isinstance(slot, Variable) and slot.name in occurrence.local
-        }
-        conditions = tuple(put_condition(c, own) for c in occurrence.conditions)
-        rigid = tuple(put_pattern(p, own) for p in occurrence.rigid)
-        allowed = {restriction.condition for restriction in instance.where}
-        return any(
-            set(left) <= allowed for _, left in solutions(rigid, conditions, {}, self.background)
-        )
-
-    def _agrees(
-        self,
-        clause: Clause,
-        bindings: dict[str, Slot],
-        ends: tuple[Ends, Ends],
-        instance: Instance,
-        used: frozenset[Literal],
-    ) -> Iterator[bool]:
-        """Are background data, conditions and absences as the clause wants them?"""
-        values = {name: slot for name, slot in bindings.items() if name != ORIGIN}
-        for moments in clause.moments(*ends):
-            timed = clause.timed(values, moments)
-            rigid = tuple(put_pattern(p, timed) for p in clause.rigid)
-            body = clause.goal.body
-            checks: list[Undecided] = [put_condition(c, timed) for c in body.conditions]
-            checks += [put_pattern(p, timed) for p in body.missing]
-            for _, left in solutions(rigid, checks, {}, self.background):
-                if not left and self._absent(clause, timed, instance, used):
-                    yield True
-
-    def _absent(
-        self,
-        clause: Clause,
-        bindings: dict[str, Slot],
-        instance: Instance,
-        used: frozenset[Literal],
-    ) -> bool:
-        known: set[Literal] = set()
-        asked = set(used)
-        for denied in clause.denied(bindings):
-            if denied.literal in instance.hypotheses:
-                asked.add(denied.literal)
-            elif self._absences.prospect(denied, self.t) is Prospect.IMPOSSIBLE:
-                known.add(denied.literal)
-            else:
-                return False
-        return asked < instance.hypotheses or known < instance.evidence
-
-
-def _may_beat(clause: Clause, other: Clause) -> bool:
-    """Can all premises of a clause be among some, but not all, premises of another one?
-
-    With those of itself only if two of them can be the same fact.
-    """
-    if not clause.premises or not all(map(_may_equal, clause.goal.answer, other.goal.answer)):
-        return False
-    if clause is other:
-        return any(
-            one is not two
-            and _may_match(one, two)
-            and min(clause.ahead(one, two), clause.ahead(two, one)) >= 0
-            for one in clause.premises
-            for two in clause.premises
-        )
-    return all(any(_may_match(one, two) for two in other.premises) for one in clause.premises)
-
-
-def _may_match(one: Premise, other: Premise) -> bool:
-    return one.signature == other.signature and all(
-        map(_may_equal, one.occurrence.pattern.args, other.occurrence.pattern.args)
-    )
-
-
-def _may_equal(one: Slot, other: Slot) -> bool:
-    known = isinstance(one, int | float | str) and isinstance(other, int | float | str)
-    return not known or one == other
-
-
-def _matched(
-    premise: Premise, literal: Literal, bindings: dict[str, Slot]
-) -> dict[str, Slot] | None:
-    """The bindings with which the premise is this literal; its own variables take any value."""
-    values = dict(bindings)
-    local = premise.occurrence.local
-    for slot, arg in zip(premise.occurrence.pattern.args, literal.pattern.args, strict=True):
-        match slot:
-            case Wildcard():
-                pass
-            case Variable(name):
-                if name not in local and values.setdefault(name, arg) != arg:
-                    return None
-            case Time():
-                return None
-            case _:
-                if slot != arg:
-                    return None
-    return values

@@ -8,6 +8,7 @@ from itertools import islice, product
 from math import inf
 from typing import NamedTuple, Protocol
 
+from larspark.base.atoms import Signature
 from larspark.base.terms import Variable
 from larspark.run.hypothetical.candidates import Candidate, Run
 from larspark.run.hypothetical.clause import Ends, Moments, Premise
@@ -82,6 +83,7 @@ class Grounding:
         self, candidate: Candidate, t: int, background: Background, absences: Absences
     ) -> None:
         self._candidate = candidate
+        self.is_general = candidate.is_general
         self._clause = candidate.clause
         self._t = t
         self._background = background
@@ -105,18 +107,15 @@ class Grounding:
             yield self._missing(moments), moments
 
     def _missing(self, moments: Moments) -> int:
-        missing = 0
+        """At least so many facts: premises that ask for the same one may be met by one."""
+        asked: set[tuple[Signature, int | Time]] = set()
         for premise, part in zip(self._clause.premises, self._candidate.parts, strict=True):
-            moment = moments[premise.time]
             if isinstance(part, tuple):
                 continue
-            if moment is None:
-                missing += premise.last - premise.first + 1
-            elif part is None:
-                missing += moment + premise.last - premise.first_point(moment) + 1
-            else:
-                missing += max(0, moment + premise.last - self._t)
-        return missing
+            for point in self._points(premise, moments):
+                if part is None or isinstance(point, Time) or point > self._t:
+                    asked.add((premise.signature, point))
+        return len(asked)
 
     def at(self, moments: Moments) -> Iterator[Instance]:
         """The instances for one choice of times: several if several facts met a premise."""
@@ -229,7 +228,8 @@ class Grounding:
         occurrence = premise.occurrence
         # Its own variables may differ from time point to time point, and so do their names.
         own: dict[str, Slot] = {
-            name: Variable(f"{name.partition('.')[0]}{point}") for name in occurrence.local
+            name: Variable(f"{name.partition('.')[0]}{point}.{premise.kind}")
+            for name in occurrence.local
         }
         all_bindings = bindings | own
         pattern = put_pattern(occurrence.pattern, all_bindings)

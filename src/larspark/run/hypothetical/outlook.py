@@ -1,6 +1,6 @@
 """The answers that all candidates together stand for at a time point."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from math import inf
 
@@ -11,13 +11,15 @@ from larspark.run.hypothetical.answers import HypotheticalAnswer, rank, shown, v
 from larspark.run.hypothetical.candidates import Candidate, Candidates
 from larspark.run.hypothetical.clause import Moments
 from larspark.run.hypothetical.dataset import History, Row
-from larspark.run.hypothetical.dominance import Rivals, minimal_answers
+from larspark.run.hypothetical.dominance import minimal_answers
 from larspark.run.hypothetical.horizon import decision_delays, forget_the_past, history_kept
 from larspark.run.hypothetical.instances import Grounding
 from larspark.run.hypothetical.literals import Instance
 from larspark.run.hypothetical.patterns import Pattern, Slot, put_pattern
 from larspark.run.hypothetical.prepare import Prepared
 from larspark.run.hypothetical.prospects import Prospects
+from larspark.run.hypothetical.rivals import Rivals
+from larspark.run.hypothetical.specialise import collapsed
 
 # Answers that lack more facts than this altogether are not listed.
 MISSING_LIMIT = 1_000_000
@@ -42,8 +44,11 @@ class Outlook:
         self.candidates.step(t, facts)
         self._prospects.forget(t)
 
-    def answers(self, t: int, limit: int | None) -> list[HypotheticalAnswer]:
-        """The supported answers at t, ranked, and only the first ones if there is a limit."""
+    def answers(self, t: int, limit: int | None, certain: bool = True) -> list[HypotheticalAnswer]:
+        """The supported answers at t, ranked, and only the first ones if there is a limit.
+
+        Those that are certain are left out unless they are wanted.
+        """
         groundings = [
             self._grounding(candidate, t)
             for group in self.candidates.groups.values()
@@ -65,12 +70,16 @@ class Outlook:
                 end += 1
             _refuse_too_many(sum(missing for missing, _, _ in choices[:end]), t)
             for _, number, moments in choices[done:end]:
-                pool += groundings[number].at(moments)
+                pool += self._at(groundings[number], moments)
             done = end
             general = [instance for instance in pool if is_general(instance.answer)]
             next_size = choices[done][0] if done < len(choices) else inf
             minimal = self.minimal(pool, general, t)
-            kept = [instance for instance in minimal if len(instance.hypotheses) < next_size]
+            kept = [
+                instance
+                for instance in minimal
+                if len(instance.hypotheses) < next_size and (certain or instance.hypotheses)
+            ]
         found = [self.shown(instance, t) for instance in kept]
         return sorted(found, key=rank) if limit is None else nsmallest(limit, found, key=rank)
 
@@ -80,7 +89,20 @@ class Outlook:
         choices = [*grounding.choices()]
         _refuse_too_many(sum(missing for missing, _ in choices), t)
         for _, moments in choices:
-            yield from grounding.at(moments)
+            yield from self._at(grounding, moments)
+
+    def _at(self, grounding: Grounding, moments: Moments) -> Iterator[Instance]:
+        if not grounding.is_general:
+            return grounding.at(moments)
+        return self._with_collapsed(grounding.at(moments))
+
+    def _with_collapsed(self, instances: Iterable[Instance]) -> Iterator[Instance]:
+        """The instances, and those whose hypotheses coincide for some values of the answer."""
+        for instance in instances:
+            yield instance
+            for special in collapsed(instance, self._prepared.background):
+                if special.answer != instance.answer:
+                    yield special
 
     def _grounding(self, candidate: Candidate, t: int) -> Grounding:
         return Grounding(candidate, t, self._prepared.background, self._prospects)

@@ -8,15 +8,15 @@ future, and impossible otherwise. Once certain or impossible it stays so.
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
-from typing import NamedTuple
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Constant, Variable, Wildcard
+from larspark.run.hypothetical.assumption import NOTHING, Assumption
 from larspark.run.hypothetical.clause import Clause, Ends, Premise
 from larspark.run.hypothetical.dataset import Background, History, Row
 from larspark.run.hypothetical.literals import Denied, Literal, Prospect
 from larspark.run.hypothetical.patterns import ORIGIN, Pattern, Slot, Time
-from larspark.run.hypothetical.solving import Known, Undecided, matched, solutions
+from larspark.run.hypothetical.solving import Known, Undecided, Unknown, matched, solutions
 
 # So many decisions are remembered, and no more.
 DECIDED_LIMIT = 100_000
@@ -76,13 +76,15 @@ class Prospects:
         ]
         if not doubtful:
             return True
-        assumed = expected.union(one.literal for one in denied)
-        return not any(self.settled(one, assumed, t) is Prospect.CERTAIN for one in doubtful)
+        assumed = Assumption(expected, denied)
+        return not any(
+            self.settled(assumed.put(one), assumed, t) is Prospect.CERTAIN for one in doubtful
+        )
 
     def is_input(self, signature: Signature) -> bool:
         return signature not in self.queries
 
-    def settled(self, denied: Denied, assumed: frozenset[Literal], t: int) -> Prospect:
+    def settled(self, denied: Denied, assumed: Assumption, t: int) -> Prospect:
         while True:
             try:
                 return _Search(self, t, assumed).prospect(denied)
@@ -106,7 +108,7 @@ class _NeededError(Exception):
 class _Search:
     """Looks for the surest way to an atom, given facts up to t and what is assumed after."""
 
-    def __init__(self, prospects: Prospects, t: int, assumed: frozenset[Literal] = frozenset()):
+    def __init__(self, prospects: Prospects, t: int, assumed: Assumption = NOTHING) -> None:
         self._prospects = prospects
         self._background = prospects.background
         self._history = prospects.history
@@ -129,11 +131,12 @@ class _Search:
 
     def _input(self, pattern: Pattern, point: int) -> Prospect:
         if point > self._t:
-            assumed = any(
-                literal.t == point and not literal.negated and _is_one(literal.pattern, pattern)
-                for literal in self._assumed
+            rows = self._assumed.at(pattern.signature, point)
+            return (
+                Prospect.CERTAIN
+                if any(matched(pattern, row, {}) == {} for row in rows)
+                else Prospect.OPEN
             )
-            return Prospect.CERTAIN if assumed else Prospect.OPEN
         best = Prospect.IMPOSSIBLE
         for row in self._history.at(pattern.signature, point):
             known = matched(pattern, row, {})
@@ -222,7 +225,7 @@ class _Search:
     def _begins(self, premise: Premise, least: int, most: float) -> Iterator[int]:
         """The values of the time variable for which the premise begins at a fact."""
         if premise.is_span:
-            latest = max([self._t, *(literal.t for literal in self._future(premise))])
+            latest = max([self._t, *self._assumed.times(premise.signature)])
             for moment in range(least, int(min(most, latest - premise.first)) + 1):
                 if premise.first_point(moment) <= latest:
                     yield moment
@@ -230,27 +233,14 @@ class _Search:
         last = min(most + premise.first, self._t)
         for t in self._history.times(premise.signature, least + premise.first, last):
             yield t - premise.first
-        for literal in self._future(premise):
-            if least <= literal.t - premise.first <= most:
-                yield literal.t - premise.first
-
-    def _future(self, premise: Premise) -> list["_Assumed"]:
-        return [
-            _Assumed(literal.t, literal.pattern.args)
-            for literal in self._assumed
-            if not literal.negated
-            and literal.pattern.signature == premise.signature
-            and isinstance(literal.t, int)
-        ]
+        for t in self._assumed.times(premise.signature):
+            if least <= t - premise.first <= most:
+                yield t - premise.first
 
     def _rows(self, premise: Premise, t: int) -> Sequence[Row]:
         if t <= self._t:
             return self._history.at(premise.signature, t)
-        return [
-            tuple(arg for arg in args if isinstance(arg, int | float | str))
-            for moment, args in self._future(premise)
-            if moment == t and all(isinstance(arg, int | float | str) for arg in args)
-        ]
+        return self._assumed.at(premise.signature, t)
 
     def _met(
         self,
@@ -301,35 +291,23 @@ class _Search:
         for moments in clause.moments(*ends):
             outcome = sure
             for denied in clause.denied(clause.timed(values, moments)):
-                if denied.literal in self._assumed:
-                    continue
-                # What is certain here is absent there, and the other way round.
-                outcome = min(outcome, Prospect(2 - self._looked_up(denied)))
+                if denied not in self._assumed.absent:
+                    # What is certain here is absent there, and the other way round.
+                    outcome = min(outcome, Prospect(2 - self._looked_up(denied)))
             best = max(best, outcome)
             if best is sure:
                 break
         return best
 
     def _looked_up(self, denied: Denied) -> Prospect:
+        if any(isinstance(arg, Unknown) for arg in denied.pattern.args):
+            return Prospect.OPEN
         if denied.pattern.signature not in self._prospects.queries or not isinstance(denied.t, int):
             return self.prospect(denied)
         known = self._prospects.known(denied)
         if known is None:
             raise _NeededError(denied)
         return known
-
-
-class _Assumed(NamedTuple):
-    t: int
-    args: tuple[Slot, ...]
-
-
-def _is_one(atom: Pattern, pattern: Pattern) -> bool:
-    """Is the atom an instance of the pattern, whatever its own variables are?"""
-    return atom.signature == pattern.signature and all(
-        isinstance(wanted, Wildcard) or arg == wanted
-        for arg, wanted in zip(atom.args, pattern.args, strict=True)
-    )
 
 
 def _fixed_times(clause: Clause, ends: tuple[Ends, Ends]) -> dict[str, Constant]:

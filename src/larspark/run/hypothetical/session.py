@@ -42,24 +42,25 @@ class Hypotheses:
         self._facts: dict[Signature, dict[Row, None]] = {}
         self._facts_t: float = inf
         # Without a start, what is wrong with the query still shows now, not with the first fact.
-        self._begin(start or 0)
+        self._prepare(start or 0)
         self._begun = start is not None
 
-    def _begin(self, start: int) -> None:
+    def _prepare(self, start: int) -> None:
         self._prepared = prepare(self._checked, self._query, self._background, start)
         self._outlook = Outlook(self._prepared, self._keep_certain)
         self._following = Following(self._outlook) if self._follow else None
         self._start = start
         self._done = start - 1
 
-    def _begin_at(self, t: int) -> None:
+    def begin(self, t: int) -> None:
+        """Let the timeline start at t, or with what the program itself gives, unless it has."""
         if not self._begun:
             self._begun = True
-            self._begin(min([t, *(element.t for element in self._own)]))
+            self._prepare(min([t, *(element.t for element in self._own)]))
 
     def append(self, t: int, atoms: Iterable[Atom]) -> None:
         """Take in facts of a time point, which must not lie before the last one."""
-        self._begin_at(t)
+        self.begin(t)
         if t <= self._done or (self._facts_t < inf and t < self._facts_t):
             if t < self._start:
                 return
@@ -71,7 +72,7 @@ class Hypotheses:
 
     def advance(self, t: int) -> "Now":
         """Let time pass up to t: the answers at t, and what changed since the last time."""
-        self._begin_at(t)
+        self.begin(t)
         if t < self._done:
             raise LarsparkError(Problem("L408", f"the time point {t} was already passed"))
         self._close_before(t + 1)
@@ -81,6 +82,10 @@ class Hypotheses:
     def answers(self, limit: int | None = None) -> list[HypotheticalAnswer]:
         """The supported answers now: first what lacks least, then what is decided soonest."""
         return self._outlook.answers(self._done, limit)
+
+    def uncertain(self, limit: int | None = None) -> list[HypotheticalAnswer]:
+        """Those of the answers that are not certain."""
+        return self._outlook.answers(self._done, limit, certain=False)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:

@@ -18,6 +18,20 @@ from larspark.run.hypothetical.patterns import (
     value_of,
 )
 
+
+class Unknown(str):
+    """Stands for a value that is not known: equal to itself, and to nothing else for certain."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+
 Known: TypeAlias = Mapping[str, Constant]
 # A comparison, or background atoms that must be missing, with variables that are not known yet.
 Undecided: TypeAlias = Condition | Pattern
@@ -104,14 +118,15 @@ def _decided(check: Undecided, bound: dict[str, Constant], background: Backgroun
             have is None and isinstance(arg, Variable | Time)
             for have, arg in zip(wanted, check.args, strict=True)
         )
+        if any(isinstance(have, Unknown) for have in wanted):
+            return None
         rows = background.matching(check.signature, wanted)
         return not rows if not rows or not unknown else None
     sides = (check.left, check.right)
-    unknown_names = {
-        name
-        for name in (*object_names(sides), *time_names(sides))
-        if name != ORIGIN and name not in bound
-    }
+    names = (*object_names(sides), *time_names(sides))
+    if any(isinstance(bound.get(name), Unknown) for name in names):
+        return None
+    unknown_names = {name for name in names if name != ORIGIN and name not in bound}
     if not unknown_names:
         return holds(check, lambda slot: value(slot, bound))
     if check.relation == "=" and len(unknown_names) == 1:

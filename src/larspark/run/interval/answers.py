@@ -12,7 +12,7 @@ from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Constant, constant_text
 from larspark.run.interval.constants import decode, integers, tags
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
-from larspark.run.interval.nodes import Distinct, cut
+from larspark.run.interval.nodes import Distinct, cut_rows
 from larspark.run.protocol import Change, Point
 
 Rows = dict[Signature, Ints]
@@ -29,6 +29,31 @@ class News(NamedTuple):
     ended: Ints
 
 
+class Holding:
+    """The atoms that hold at a time point, handed from one answer to the next.
+
+    Whoever goes through all time points need not make all atoms anew at each of them.
+    """
+
+    __slots__ = ("_atoms", "_t")
+
+    def __init__(self) -> None:
+        self._t: int | None = None
+        self._atoms: set[Atom] = set()
+
+    def take(self, t: int) -> set[Atom] | None:
+        """The atoms at t, if these are the ones at hand; they are not at hand any more then."""
+        if self._t != t:
+            return None
+        atoms, self._t, self._atoms = self._atoms, None, set()
+        return atoms
+
+    def give(self, t: int, atoms: set[Atom]) -> None:
+        """Have these atoms at hand, unless later ones are."""
+        if self._t is None or self._t < t:
+            self._t, self._atoms = t, atoms
+
+
 class IntervalAnswers:
     """The output over [first, last].
 
@@ -40,29 +65,33 @@ class IntervalAnswers:
         first: int,
         last: int,
         outputs: Mapping[Signature, Distinct],
-        news: Mapping[Signature, list[News]],
+        ended: Mapping[Signature, list[Ints]],
         values: Sequence[Constant],
+        holding: Holding,
     ) -> None:
         self.first = first
         self.last = last
+        self._holding = holding
         self._values = values
         self._outputs = outputs
-        self._gathered = news
+        # What ended on the way, and is in the stores no more.
+        self._ended = ended
+        self._told: Mapping[Signature, tuple[Ints, Ints]] | None = None
         self._news: dict[Signature, News] | None = None
         self._rows: Rows | None = None
 
     def news(self) -> dict[Signature, News]:
         """What began and ended within [first, last], compared with the time point before first.
 
-        This costs what has changed, however much holds.
+        After a single step this costs what has changed, however much holds.
         """
         if self._news is None:
             self._news = {}
-            for signature, output in self._outputs.items():
-                parts = [*self._gathered.get(signature, ()), News(*output.store.settle(self.last))]
-                began, ended = (
-                    parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-                )
+            for signature, (began, ended) in self._last_step().items():
+                if signature in self._ended:
+                    ended = np.concatenate([*self._ended[signature], ended])
+                    began = np.concatenate([ended, self._outputs[signature].store.rows()])
+                    began = began[(began[:, FROM] >= self.first) & (began[:, FROM] <= self.last)]
                 if len(began) or len(ended):
                     self._news[signature] = News(began, ended)
         return self._news
@@ -71,38 +100,67 @@ class IntervalAnswers:
         """For every predicate the rows (from, to, codes of arguments), maximal and disjoint."""
         if self._rows is None:
             self._rows = {}
-            news = self.news()
-            for signature, output in self._outputs.items():
-                rows = output.store.rows()
-                if signature in news:
-                    rows = np.concatenate([news[signature].ended, rows])
-                rows = cut(rows, self.first, self.last)
+            for signature, (_, ended) in self._last_step().items():
+                held = self._outputs[signature].store.rows()
+                parts = [*self._ended.get(signature, ()), ended, held]
+                rows = cut_rows(parts, self.first, self.last)
                 if len(rows):
                     self._rows[signature] = rows
         return self._rows
 
+    def _last_step(self) -> Mapping[Signature, tuple[Ints, Ints]]:
+        """What began and ended in the last step, which the stores tell only once."""
+        if self._told is None:
+            self._told = {
+                signature: output.store.settle(self.last)
+                for signature, output in self._outputs.items()
+            }
+        return self._told
+
     def freeze(self) -> None:
         """Take everything out of the stores, before they change."""
+        self.news()
         self.rows()
-        self._outputs = {}
+        self._outputs, self._told = {}, {}
 
     def points(self) -> Iterator[Point]:
-        holding: set[Atom] = set()
-        changes = {change.t: change for change in self.changes()}
+        before = self._holding.take(self.first - 1)
+        holding, changes = (set(), self.changes()) if before is None else (before, self._steps())
+        by_time = {change.t: change for change in changes}
         output = frozenset(holding)
         for t in range(self.first, self.last + 1):
-            change = changes.get(t)
+            change = by_time.get(t)
             if change is not None:
                 holding.difference_update(change.removed)
                 holding.update(change.added)
                 output = frozenset(holding)
             yield Point(t, output)
+        self._holding.give(self.last, holding)
+
+    def _steps(self) -> Iterator[Change]:
+        """What begins and ends, compared with the time point before the first one."""
+        begun: list[tuple[Atom, int]] = []
+        ended: list[tuple[Atom, int]] = []
+        for signature, news in self.news().items():
+            for rows, column, found in ((news.began, FROM, begun), (news.ended, TO, ended)):
+                atoms = atoms_of(signature, rows[:, TO + 1 :], self._values)
+                found.extend(zip(atoms, rows[:, column].tolist(), strict=True))
+        return self._changes(begun, ended)
 
     def changes(self) -> Iterator[Change]:
+        intervals = list(self._intervals())
+        begun = [(atom, start) for atom, start, _ in intervals]
+        return self._changes(begun, [(atom, end) for atom, _, end in intervals])
+
+    def _changes(
+        self, begun: Iterable[tuple[Atom, int]], ended: Iterable[tuple[Atom, int]]
+    ) -> Iterator[Change]:
+        """Changes from when atoms begin and when they end, in the order of time."""
         added: defaultdict[int, list[Atom]] = defaultdict(list)
         removed: defaultdict[int, list[Atom]] = defaultdict(list)
-        for atom, start, end in self._intervals():
+        for atom, start in begun:
             added[start].append(atom)
+        for atom, end in ended:
             if end < self.last:
                 removed[end + 1].append(atom)
         for t in sorted({*added, *removed}):

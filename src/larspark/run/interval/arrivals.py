@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from larspark.base.atoms import Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
@@ -56,36 +55,32 @@ class Arrivals:
 
     def append(self, batch: AnyBatch, answered: int | None) -> int | None:
         """Take a batch in, unless it comes too late; gives the earliest time point it speaks of."""
-        chunks = [
-            (signature, self._from_start(chunk))
-            for signature, chunk in (
-                self._chunks_of_rows(batch)
-                if isinstance(batch, RowBatch)
-                else self._chunks_of_columns(batch)
-            )
-        ]
-        chunks = [(signature, chunk) for signature, chunk in chunks if len(chunk.order)]
-        heard = [int(chunk.times[0]) for _, chunk in chunks]
-        if answered is not None and heard and min(heard) <= answered:
-            message = f"an element at {min(heard)} comes too late: answered up to {answered}"
+        coded = self._of_rows(batch) if isinstance(batch, RowBatch) else self._of_columns(batch)
+        chunks: list[tuple[Signature, Chunk]] = []
+        heard = [] if batch.last_t is None else [batch.last_t]
+        for signature, chunk in coded:
+            seen = self._from_start(chunk)
+            if len(seen.order):
+                chunks.append((signature, seen))
+                heard += [int(seen.rows[0, TIME]), int(seen.rows[-1, TIME])]
+        if not heard:
+            return None
+        earliest, latest = min(heard), max(heard)
+        if answered is not None and chunks and earliest <= answered:
+            message = f"an element at {earliest} comes too late: answered up to {answered}"
             raise LarsparkError(Problem("L402", message))
         for signature, chunk in chunks:
             self._chunks.setdefault(signature, []).append(chunk)
-            heard.append(int(chunk.times[-1]))
-        if batch.last_t is not None:
-            heard.append(batch.last_t)
-        if not heard:
-            return None
-        self.latest = max(heard) if self.latest is None else max(self.latest, *heard)
-        return min(heard)
+        self.latest = latest if self.latest is None else max(self.latest, latest)
+        return earliest
 
     def _from_start(self, chunk: Chunk) -> Chunk:
         """What lies before the timeline is not seen."""
-        if self._start is None or chunk.times[0] >= self._start:
+        if self._start is None or chunk.rows[0, TIME] >= self._start:
             return chunk
         return chunk.part(int(np.searchsorted(chunk.times, self._start)), None)
 
-    def _chunks_of_rows(self, batch: RowBatch) -> Iterator[tuple[Signature, Chunk]]:
+    def _of_rows(self, batch: RowBatch) -> Iterator[tuple[Signature, Chunk]]:
         code = self._constants.code_term
         grouped: dict[tuple[str, int], tuple[list[list[int]], list[int]]] = {}
         for t, (predicate, args), turn in batch.rows():
@@ -99,17 +94,16 @@ class Arrivals:
             chunk = Chunk(np.array(rows, np.int64), np.array(order, np.int64))
             yield Signature(predicate, arity), chunk
 
-    def _chunks_of_columns(self, batch: ColumnBatch) -> Iterator[tuple[Signature, Chunk]]:
+    def _of_columns(self, batch: ColumnBatch) -> Iterator[tuple[Signature, Chunk]]:
         for signature, table in batch.segments():
             if not table.num_rows:
                 continue
             rows = np.empty((table.num_rows, TIME + 1 + signature.arity), np.int64)
-            rows[:, TIME] = rows[:, FROM] = np.asarray(_whole(table.column(0)))
+            rows[:, TIME] = rows[:, FROM] = np.asarray(table.column(0))
             rows[:, TO] = FOREVER
             for place in range(signature.arity):
-                codes = self._constants.code_column(_whole(table.column(place + 2)))
-                rows[:, TIME + 1 + place] = codes
-            yield signature, Chunk(rows, np.asarray(_whole(table.column(1))))
+                self._constants.code_column(table.column(place + 2), rows, TIME + 1 + place)
+            yield signature, Chunk(rows, np.asarray(table.column(1)))
 
     def take(self, upto: int | None) -> dict[Signature, Chunk]:
         """The elements up to a time point (or all), which leave."""
@@ -118,7 +112,7 @@ class Arrivals:
             due: list[Chunk] = []
             rest: list[Chunk] = []
             for chunk in chunks:
-                if upto is None or chunk.times[-1] <= upto:
+                if upto is None or chunk.rows[-1, TIME] <= upto:
                     due.append(chunk)
                     continue
                 count = int(np.searchsorted(chunk.times, upto, side="right"))
@@ -146,10 +140,6 @@ class Arrivals:
         self.latest = latest
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
 def _joined(chunks: list[Chunk]) -> Chunk:
     """The chunks as one; those of one batch, which differ in the types of arguments, interleave."""
     rows, order = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
@@ -161,7 +151,7 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 
 def distinct_elements(chunk: Chunk) -> Elements:
     """Each element once: the same atom at the same time point counts at its first arrival."""
-    new = first_arrivals(chunk.rows)
+    new = first_arrivals.run(chunk.rows)
     if new.all():
         return Elements(chunk.rows, chunk.order)
     return Elements(chunk.rows[new], chunk.order[new])
@@ -176,8 +166,10 @@ def slices(
         yield upto, chunks
         return
     every = np.concatenate([chunk.times for chunk in chunks.values()])
-    times, counts = np.unique(every, return_counts=True)
-    reached = np.cumsum(counts)
+    # A stable sort merges what is in order already.
+    every.sort(kind="stable")
+    reached = np.append(np.flatnonzero(every[1:] != every[:-1]) + 1, len(every))
+    times = every[reached - 1]
     starts = dict.fromkeys(chunks, 0)
     first = 0
     while first < len(times):
@@ -196,7 +188,7 @@ def slices(
 
 
 def _is_short(chunk: Chunk) -> bool:
-    return int(chunk.times[-1]) - int(chunk.times[0]) < SLICE_TIMES
+    return int(chunk.rows[-1, TIME]) - int(chunk.rows[0, TIME]) < SLICE_TIMES
 
 
 def split_times(chunks: Mapping[Signature, Chunk]) -> dict[int, dict[Signature, Chunk]]:

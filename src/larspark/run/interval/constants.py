@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from larspark.base.terms import Constant, Term, constant
 from larspark.run.interval.kernels.layout import Ints
+from larspark.run.interval.kernels.select import code_integers
 
 INTEGER, TABLE, FLOAT = 0, 1, 2
 _TAG_BITS = 2
@@ -89,20 +90,16 @@ class Constants:
         """The constant of one code."""
         return decode(code, self.values)
 
-    def code_column(self, column: pa.ChunkedArray | pa.Array) -> Ints:
-        """The codes of a column of integers, floats or strings."""
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
+    def code_column(self, column: pa.ChunkedArray, rows: Ints, place: int) -> None:
+        """Write the codes of a column of integers, floats or strings into a column of rows."""
         if pa.types.is_integer(column.type):
-            return self._code_integers(np.asarray(column))
-        if pa.types.is_floating(column.type):
-            return self.code_floats(np.asarray(column))
-        return self._code_texts(column)
-
-    def _code_integers(self, numbers: Ints) -> Ints:
-        if len(numbers) and (numbers.max() >= _INTEGER_LIMIT or numbers.min() <= -_INTEGER_LIMIT):
-            return np.array([self.code(number) for number in numbers.tolist()], np.int64)
-        return numbers << _TAG_BITS
+            numbers = np.asarray(column)
+            if not code_integers.run(numbers, rows, place, _INTEGER_LIMIT):
+                rows[:, place] = [self.code(number) for number in numbers.tolist()]
+        elif pa.types.is_floating(column.type):
+            rows[:, place] = self.code_floats(np.asarray(column))
+        else:
+            rows[:, place] = self._code_texts(column.combine_chunks())
 
     def code_floats(self, numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Ints:
         """The codes of finite floats; those that are whole numbers become integers."""

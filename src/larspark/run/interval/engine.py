@@ -10,7 +10,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
 from larspark.plan.build import plan
 from larspark.run.answers import PointAnswers
-from larspark.run.interval.answers import IntervalAnswers, News, atoms_at
+from larspark.run.interval.answers import Holding, IntervalAnswers, atoms_at
 from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
@@ -25,6 +25,7 @@ from larspark.run.interval.constants import Constants
 from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
 from larspark.run.interval.saving import State, identity, nested, of_part, pack, refused, unpack
+from larspark.run.listed import ListedModels
 from larspark.run.protocol import Answers, Model, Point, Settings
 
 # After so many steps everything is looked through for what can be forgotten.
@@ -46,7 +47,7 @@ class Stats(NamedTuple):
     skipped: int
 
 
-class IntervalEngine:
+class IntervalEngine(ListedModels):
     """Evaluates a stratified program as intervals of evaluation time.
 
     Elements wait until time comes to them; then they flow through the network, slice by slice.
@@ -63,6 +64,7 @@ class IntervalEngine:
         self._network: Network | None = None
         self._answered: int | None = None
         self._latest_answers: ref[IntervalAnswers] | None = None
+        self._holding = Holding()
         self._arrived = 0
         self._steps = 0
 
@@ -88,15 +90,17 @@ class IntervalEngine:
         taken = self._arrivals.take(None if network.clock.hindsight else last)
         if self._settings.push:
             return PointAnswers(first, last, list(self._ticks(network, taken, first, last)))
-        news: dict[Signature, list[News]] = {}
+        ended: dict[Signature, list[Ints]] = {}
         floor = first
         for boundary, part in self._slices(network, taken, first, last):
             self._step(network, part, floor, boundary)
             if boundary < last:
                 for signature, output in network.outputs.items():
-                    news.setdefault(signature, []).append(News(*output.store.settle(boundary)))
+                    gone = output.store.settle(boundary, begun=False)[1]
+                    ended.setdefault(signature, []).append(gone)
             floor = boundary + 1
-        answers = IntervalAnswers(first, last, network.outputs, news, self._constants.values)
+        values, outputs = self._constants.values, network.outputs
+        answers = IntervalAnswers(first, last, outputs, ended, values, self._holding)
         self._latest_answers = ref(answers)
         return answers
 
@@ -159,6 +163,7 @@ class IntervalEngine:
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise refused(f"the saved state cannot be read: {error}") from error
         self._close_answers()
+        self._holding = Holding()
         self._constants, self._arrivals, self._network = constants, arrivals, network
         self._start, self._answered = values["start"], values["answered"]
         self._arrived = values["arrived"]

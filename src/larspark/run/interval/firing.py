@@ -31,6 +31,7 @@ from larspark.run.interval.steps import (
     SubtractStep,
     WhereStep,
     WithinStep,
+    where_step,
 )
 
 
@@ -59,6 +60,9 @@ class Head:
         if not self.pending:
             return False
         pending, self.pending = self.pending, []
+        if len(pending) == 1:
+            self.distinct.receive(*pending[0])
+            return True
         start = 0
         # Changes of one sign can be taken together; their order matters only across signs.
         while start < len(pending):
@@ -111,7 +115,12 @@ class _Compiler:
     """
 
     def __init__(
-        self, rule: Derive, first: Sequence[Variable], clock: Clock, constants: Constants
+        self,
+        rule: Derive,
+        first: Sequence[Variable],
+        old: Sequence[Stored],
+        clock: Clock,
+        constants: Constants,
     ) -> None:
         self._clock = clock
         self._constants = constants
@@ -120,6 +129,7 @@ class _Compiler:
         head = [rule.time] if rule.time is not None else []
         self._head = [self._named(term) for term in (*head, *rule.atom.args)]
         self._waiting: list[Stored] = []
+        self._old = old
         self._pinned = rule.time is not None
         self._steps: list[Step] = []
 
@@ -175,7 +185,8 @@ class _Compiler:
         else:
             kept = [variable for variable in known if variable in needed]
         picks = np.array([known[variable] for variable in kept], np.int64)
-        self._steps.append(JoinStep(index, keys, picks))
+        old = any(part is other for other in self._old)
+        self._steps.append(JoinStep(index, keys, picks, old))
         self._columns = {variable: KEYS + place for place, variable in enumerate(kept)}
 
     def _needed(self) -> list[Variable]:
@@ -215,11 +226,12 @@ class _Compiler:
         match condition:
             case Where(_, comparison, negated):
                 left, right = comparison.left, comparison.right
-                step = WhereStep(
-                    comparison.operator, left, right, negated, columns, self._constants
-                )
+                operator = comparison.operator
+                where = WhereStep(operator, left, right, negated, columns, self._constants)
+                step = where_step(where)
             case Let(_, variable, term) if variable in self._columns:
-                step = WhereStep("=", variable, term, False, columns, self._constants)
+                where = WhereStep("=", variable, term, False, columns, self._constants)
+                step = where_step(where)
             case Let(_, variable, term):
                 step = LetStep(term, columns, self._constants)
                 self._columns[variable] = KEYS + len(self._columns)
@@ -239,9 +251,13 @@ def compile_firing(
     constants: Constants,
 ) -> tuple[Step, ...]:
     """The steps of a rule that is fired by its formula number `trigger`, or by nothing at all."""
-    first = () if trigger is None else parts[trigger].seen.variables
+    if trigger is None:
+        return _Compiler(rule, (), (), clock, constants).compile(parts)
+    fired = parts[trigger]
     others = [part for number, part in enumerate(parts) if number != trigger]
-    return _Compiler(rule, first, clock, constants).compile(others)
+    # What is new in two places is found by the firing of the first of them.
+    old = [part for part in parts[:trigger] if part.distinct is fired.distinct]
+    return _Compiler(rule, fired.seen.variables, old, clock, constants).compile(others)
 
 
 def _variables_of(condition: Where | Let | Within) -> tuple[Variable, ...]:

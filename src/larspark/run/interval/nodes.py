@@ -6,7 +6,7 @@ before the clock's `floor` is final. So a negation, or a tuple window, is never 
 what it had promised.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,6 +15,7 @@ import numpy as np
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
 from larspark.run.interval.kernels.scan import TIME, scan
+from larspark.run.interval.kernels.select import cut, full_windows
 from larspark.run.interval.profiles import Profile
 from larspark.run.interval.store import Store
 
@@ -112,14 +113,14 @@ class Distinct:
             self._profile.load(inner)
 
     def size(self) -> tuple[int, int]:
-        rows, size = len(self.store), self.store.bytes
+        rows, size = self.store.live(self._clock.last), self.store.bytes
         if self._profile is not None:
             return rows + len(self._profile), size + self._profile.bytes
         return rows, size
 
     def covering(self, first: int, last: int) -> Ints:
         """The rows that hold within [first, last], cut to it."""
-        return cut(self.store.rows(), first, last)
+        return cut_rows([self.store.rows()], first, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ class ScanNode:
     def receive(self, sign: int, batch: Ints) -> None:
         for patterns in self.filters:
             batch = patterns.select(batch)
-        rows = scan(
+        rows = scan.run(
             batch,
             self.constants,
             self.equal,
@@ -197,9 +198,7 @@ class Runs:
         if not len(rows):
             return
         past = FOREVER if self._past is None else self._past
-        full = np.where(since <= self._clock.start, rows[:, FROM], since + past)
-        rows[:, FROM] = np.maximum(rows[:, FROM], full)
-        rows = rows[rows[:, FROM] <= rows[:, TO]]
+        rows = full_windows.run(rows, since, self._clock.start, past)
         if len(rows):
             self.target.receive(sign, rows)
 
@@ -219,7 +218,7 @@ class Runs:
         self._store.load(state)
 
     def size(self) -> tuple[int, int]:
-        return len(self._store), self._store.bytes
+        return self._store.live(self._clock.last), self._store.bytes
 
 
 class Sweep:
@@ -286,7 +285,7 @@ class Spread:
 
     def receive(self, sign: int, batch: Ints) -> None:
         if self._source is not None:
-            batch = cut(batch, self._clock.floor, self._clock.last)
+            batch = cut_rows([batch], self._clock.floor, self._clock.last)
         rows = self._spread(batch)
         if len(rows):
             for consumer in self.consumers:
@@ -305,9 +304,10 @@ class Spread:
         return rows
 
 
-def cut(batch: Ints, first: int, last: int) -> Ints:
-    """The rows as far as they hold within [first, last]."""
-    inside = batch[(batch[:, FROM] <= last) & (batch[:, TO] >= first)]
-    inside[:, FROM] = np.maximum(inside[:, FROM], first)
-    inside[:, TO] = np.minimum(inside[:, TO], last)
-    return inside
+def cut_rows(parts: Sequence[Ints], first: int, last: int) -> Ints:
+    """The rows of all parts as far as they hold within [first, last]."""
+    rows = np.empty((sum(map(len, parts)), parts[0].shape[1]), np.int64)
+    count = 0
+    for part in parts:
+        count = cut.run(part, first, last, rows, count)
+    return rows[:count]

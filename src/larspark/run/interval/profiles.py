@@ -81,7 +81,7 @@ class Profile:
         self._heads = np.full(_SMALLEST, NONE, np.int64)
         self._due = np.full(RING, NONE, np.int64)
         self._steps = np.empty((_SMALLEST, 3), np.int64)
-        self._counters = np.array([0, NONE, 0, 0, settled, 0, NONE, 0], np.int64)
+        self._counters = np.array([0, NONE, 0, 0, settled, 0, NONE, 0, 0], np.int64)
 
     def __len__(self) -> int:
         counters = self._counters
@@ -95,7 +95,7 @@ class Profile:
     def change(self, batch: Ints, sign: int, floor: int) -> Ints:
         """Count intervals in (or out, with a negative sign); gives where the answer changed."""
         self._reserve(len(batch))
-        return profile_add(
+        return profile_add.run(
             self._entries,
             self._heads,
             self._due,
@@ -109,7 +109,7 @@ class Profile:
 
     def settle(self, upto: int) -> None:
         """Let time pass, and forget counts that are over."""
-        profile_settle(
+        profile_settle.run(
             self._entries,
             self._heads,
             self._due,
@@ -126,14 +126,14 @@ class Profile:
             self._entries = grown(self._entries, more - room)
             if len(self._entries) > len(self._heads):
                 self._heads = np.empty(1 << (len(self._entries) - 1).bit_length(), np.int64)
-                profile_rebuild(self._entries, self._heads, counters, self.width)
+                profile_rebuild.run(self._entries, self._heads, counters, self.width)
         room = len(self._steps) - int(counters[STEPS_USED]) + int(counters[STEPS_IDLE])
         if 2 * more > room:
             self._steps = grown(self._steps, 2 * more - room)
 
     def state(self) -> dict[str, Ints]:
         """What has to be kept to go on later."""
-        lines = profile_rows(self._entries, self._steps, self._counters, self.width)
+        lines = profile_rows.run(self._entries, self._steps, self._counters, self.width)
         return {"steps": lines, "settled": np.array([self._counters[SETTLED]], np.int64)}
 
     def load(self, state: Mapping[str, Ints]) -> None:

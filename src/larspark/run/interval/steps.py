@@ -12,9 +12,19 @@ import numpy as np
 from larspark.base.terms import Term, Variable
 from larspark.run.interval.arithmetic import Mask, evaluate, holds
 from larspark.run.interval.clock import Clock
-from larspark.run.interval.constants import INTEGER, Constants, integers, tags
-from larspark.run.interval.kernels.layout import FROM, KEYS, TO, Ints
+from larspark.run.interval.constants import Constants
+from larspark.run.interval.kernels.layout import FOREVER, KEYS, NONE, Ints
 from larspark.run.interval.kernels.probe import project
+from larspark.run.interval.kernels.select import (
+    EQUAL,
+    LESS,
+    MORE,
+    NOT_LESS,
+    NOT_MORE,
+    UNEQUAL,
+    compare,
+    in_timeline,
+)
 from larspark.run.interval.store import Index
 
 Columns = Mapping[Variable, int]
@@ -28,14 +38,19 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JoinStep:
-    """Rows with what a store holds for them, while it does; only the picked columns go on."""
+    """Rows with what a store holds for them, while it does; only the picked columns go on.
+
+    A rule that asks the same store twice would find what is new in both places twice: so one of its
+    firings looks only at what is `old`.
+    """
 
     index: Index
     keys: Ints
     picks: Ints
+    old: bool
 
     def __call__(self, rows: Ints) -> Ints:
-        return self.index.join(rows, self.keys, self.picks)
+        return self.index.join(rows, self.keys, self.picks, old=self.old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +87,39 @@ class WhereStep:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareStep:
+    """A `WhereStep` between a column and another one, or a constant: without any arithmetic."""
+
+    number: int
+    left: int
+    right: int
+    code: int
+    otherwise: WhereStep
+
+    def __call__(self, rows: Ints) -> Ints:
+        selected, answered = compare.run(rows, self.number, self.left, self.right, self.code)
+        return selected if answered else self.otherwise(rows)
+
+
+_COMPARISONS = {"=": EQUAL, "!=": UNEQUAL, "<": LESS, ">=": NOT_LESS, ">": MORE, "<=": NOT_MORE}
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">=": "<=", ">": "<", "<=": ">="}
+
+
+def where_step(where: WhereStep) -> Step:
+    """The quickest step that does what `where` does."""
+    comparison, left, right = where.comparison, where.left, where.right
+    if not isinstance(left, Variable):
+        comparison, left, right = _MIRRORED[comparison], right, left
+    if not isinstance(left, Variable) or not isinstance(right, Variable | int | float | str):
+        return where
+    # The number of a comparison and that of its complement differ in the lowest bit.
+    number = _COMPARISONS[comparison] ^ where.negated
+    if isinstance(right, Variable):
+        return CompareStep(number, where.columns[left], where.columns[right], 0, where)
+    return CompareStep(number, where.columns[left], NONE, where.constants.code(right), where)
+
+
+@dataclass(frozen=True, slots=True)
 class LetStep:
     """Rows with the value of a term as one more column."""
 
@@ -96,8 +144,7 @@ class WithinStep:
     clock: Clock
 
     def __call__(self, rows: Ints) -> Ints:
-        codes = rows[:, self.column]
-        return _in_timeline(rows, codes, integers(codes), self.clock)
+        return _in_timeline(rows, self.column, self.clock, pins=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +154,7 @@ class ProjectStep:
     picks: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        return project(rows, self.picks)
+        return project.run(rows, self.picks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +164,13 @@ class PinStep:
     clock: Clock
 
     def __call__(self, rows: Ints) -> Ints:
-        codes = rows[:, KEYS]
-        rows = _in_timeline(rows, codes, integers(codes), self.clock)
-        rows[:, KEYS] = integers(rows[:, KEYS])
-        return rows
+        return _in_timeline(rows, KEYS, self.clock, pins=True)
 
 
 def _selected(rows: Ints, mask: Mask) -> Ints:
     return rows if mask.all() else rows[mask]
 
 
-def _in_timeline(rows: Ints, codes: Ints, times: Ints, clock: Clock) -> Ints:
-    """Rows whose time point is one, and from when on it is in the timeline."""
-    inside: Mask = (tags(codes) == INTEGER) & (times >= clock.start)
-    if clock.end is not None:
-        return rows[inside & (times <= clock.end)]
-    inside &= times <= rows[:, TO]
-    rows, times = rows[inside], times[inside]
-    rows[:, FROM] = np.maximum(rows[:, FROM], times)
-    return rows
+def _in_timeline(rows: Ints, column: int, clock: Clock, *, pins: bool) -> Ints:
+    end = FOREVER if clock.end is None else clock.end
+    return in_timeline.run(rows, column, clock.start, end, clock.end is None, pins)

@@ -47,6 +47,7 @@ class Store:
         "_rows",
         "_told",
         "_waits",
+        "settled",
         "width",
     )
 
@@ -62,6 +63,8 @@ class Store:
 
     def _fill(self, rows: Ints, settled: int, capacity: int) -> None:
         """Start anew with some rows, and room for more."""
+        # The time point up to which time has passed.
+        self.settled = settled
         tables = 1 + len(self._columns)
         self._rows = np.empty((capacity, KEYS + self.width), np.int64)
         self._rows[: len(rows)] = rows
@@ -69,8 +72,8 @@ class Store:
         self._heads = np.empty((tables, 1 << (capacity - 1).bit_length()), np.uint32)
         self._waits = np.empty(capacity if self._told else 0, np.int64)
         self._due = np.empty(RING if self._told else 0, np.int64)
-        self._counters = np.array([0, len(rows), 0, settled, 0], np.int64)
-        cover_link(
+        self._counters = np.array([0, len(rows), 0, settled, len(rows), 0, 0], np.int64)
+        cover_link.run(
             self._rows,
             self._links,
             self._heads,
@@ -80,9 +83,9 @@ class Store:
             self._counters,
         )
 
-    def __len__(self) -> int:
-        """How many rows hold now or later."""
-        return int((self._kept()[:, TO] > self._counters[SETTLED]).sum())
+    def live(self, t: int) -> int:
+        """How many rows hold at t or later."""
+        return int((self._kept()[:, TO] >= t).sum())
 
     @property
     def bytes(self) -> int:
@@ -116,13 +119,11 @@ class Store:
     def add_since(self, batch: Ints, floor: int) -> tuple[Ints, Ints]:
         """Add intervals; gives what is newly covered, and since when its keys hold without gap."""
         self._reserve(len(batch))
-        return cover_add(
+        return cover_add.run(
             self._rows,
             self._links,
             self._heads,
             self._columns,
-            self._waits,
-            self._due,
             self._counters,
             batch,
             floor,
@@ -131,34 +132,33 @@ class Store:
     def remove(self, batch: Ints, floor: int) -> Ints:
         """Take intervals away from `floor` on; gives what was covered of them."""
         self._reserve(2 * len(batch))
-        return cover_remove(
+        return cover_remove.run(
             self._rows,
             self._links,
             self._heads,
             self._columns,
-            self._waits,
-            self._due,
             self._counters,
             batch,
             floor,
         )
 
-    def settle(self, upto: int) -> tuple[Ints, Ints]:
-        """Let time pass: the rows that began and those that ended before `upto`, if told."""
+    def settle(self, upto: int, *, begun: bool = True) -> tuple[Ints, Ints]:
+        """Let time pass: the rows that began (if asked for) and those that ended before `upto`.
+
+        Only a store that was made ready to tell says so.
+        """
+        if upto <= self.settled:
+            return self._rows[:0], self._rows[:0]
+        self.settled = upto
         if self._told:
-            return cover_settle(self._rows, self._waits, self._due, self._counters, upto)
+            return cover_settle.run(self._rows, self._waits, self._due, self._counters, upto, begun)
         self._counters[SETTLED] = upto
         return self._rows[:0], self._rows[:0]
-
-    @property
-    def settled(self) -> int:
-        """The time point up to which time has passed."""
-        return int(self._counters[SETTLED])
 
     def rows(self) -> Ints:
         """All rows that hold now or later, or ended only now."""
         kept = self._kept()
-        return kept[kept[:, TO] >= self._counters[SETTLED]]
+        return kept[kept[:, TO] >= self.settled]
 
     def _kept(self) -> Ints:
         """All rows in the ring, in the order they came."""
@@ -173,7 +173,7 @@ class Store:
         counters = self._counters
         if counters[TAIL] - counters[HEAD] + more <= len(self._rows):
             return
-        cover_drop(self._rows, self._due, counters)
+        cover_drop.run(self._rows, self._due, counters)
         if counters[TAIL] - counters[HEAD] + more <= len(self._rows):
             return
         # Old rows that still hold stand in the way of the ring, or it is too small.
@@ -200,10 +200,13 @@ class Index(NamedTuple):
     number: int
     columns: Ints
 
-    def join(self, batch: Ints, keys: Ints, picks: Ints) -> Ints:
-        """The batch joined with the store; the picked columns come out."""
+    def join(self, batch: Ints, keys: Ints, picks: Ints, *, old: bool) -> Ints:
+        """The batch joined with the store; the picked columns come out.
+
+        With `old` rows may be left out that hold only what was added to the store last.
+        """
         store = self.store
-        return join(
+        return join.run(
             store._rows,
             store._links,
             store._heads,
@@ -213,12 +216,13 @@ class Index(NamedTuple):
             batch,
             keys,
             picks,
+            old,
         )
 
     def subtract(self, batch: Ints, keys: Ints) -> Ints:
         """The batch at the times when the store holds nothing for its keys."""
         store = self.store
-        return subtract(
+        return subtract.run(
             store._rows,
             store._links,
             store._heads,

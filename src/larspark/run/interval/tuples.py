@@ -205,7 +205,7 @@ class LastOfGroups:
         rows[:, FROM] = rows[:, TIME]
         rows[:, TO] = FOREVER
         self._reserve(len(rows))
-        inside, outside = group_arrivals(
+        inside, outside = group_arrivals.run(
             self._groups, self._heads, self._members, self._counters, rows, self._keys, self._past
         )
         self._pass_on(-1, outside)
@@ -245,7 +245,7 @@ class LastOfGroups:
             self._groups = grown(self._groups, more - room)
             if len(self._groups) > len(self._heads):
                 self._heads = np.empty(1 << (len(self._groups) - 1).bit_length(), np.int64)
-                group_rebuild(self._groups, self._heads, counters, len(self._keys))
+                group_rebuild.run(self._groups, self._heads, counters, len(self._keys))
         room = len(self._members) - int(counters[MEMBERS_USED]) + int(counters[MEMBERS_IDLE])
         if more > room:
             self._members = grown(self._members, more - room)
@@ -260,7 +260,7 @@ class LastOfGroups:
         self._counters = np.array([0, 0, NONE, 0, 0], np.int64)
 
     def state(self) -> State:
-        members = group_members(self._groups, self._members, self._counters)
+        members = group_members.run(self._groups, self._members, self._counters)
         members = members[np.argsort(members[:, NUMBER], kind="stable")]
         return {"rows": np.ascontiguousarray(members[:, MEMBER_ROW:])}
 
@@ -270,7 +270,7 @@ class LastOfGroups:
             raise ValueError("the rows of a partition window have another width")
         self.clear()
         self._reserve(len(rows))
-        group_arrivals(
+        group_arrivals.run(
             self._groups, self._heads, self._members, self._counters, rows, self._keys, self._past
         )
 

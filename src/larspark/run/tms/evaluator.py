@@ -45,6 +45,7 @@ class TmsEvaluator:
         self._core = core
         self._feeds = Feeds(core, task.background, task.elements)
         self._recursive = recursive(core)
+        self._several = task.has_choices
         self._now: tuple[int, View] = (0, View(0, -1))
         self._is_new = True
         self._start()
@@ -59,10 +60,10 @@ class TmsEvaluator:
 
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
         if self._solver is None:
-            if self._task.has_choices:
+            if self._several:
                 self._task.tell(SEVERAL)
             try:
-                return self._maintained(previous)
+                return self._maintained(previous, deadline)
             except GiveUpError:
                 self._task.tell(HANDED_OVER.format(t=self._now[0]))
                 self._solver = self._new_solver()
@@ -81,7 +82,7 @@ class TmsEvaluator:
         solver.begin(*self._now)
         return solver
 
-    def _maintained(self, previous: Iterable[Atom]) -> Derived:
+    def _maintained(self, previous: Iterable[Atom], deadline: float | None) -> Derived:
         """An answer stream close to the one before; the output before guides the first choices."""
         self._feeds.refresh()
         preferred: list[tuple[int, Row]] = []
@@ -94,7 +95,7 @@ class TmsEvaluator:
         elif self._grounder.wasteful:
             preferred = [(r, row) for n, r, row in self._grounder.atoms() if self._network.holds(n)]
             self._start()
-        self._grounder.tick()
+        self._grounder.tick(deadline)
         for relation, row in preferred:
             number = self._grounder.number(relation, row)
             if number is not None:

@@ -25,9 +25,7 @@ from larspark.scale.streaming.live import (
     check_choices,
     delay_points,
 )
-
-# The name under which `query.lastProgress` shows what happened.
-OBSERVED = "larspark"
+from larspark.scale.streaming.progress import OBSERVED
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _STATE_STORE = {
@@ -165,12 +163,12 @@ def _answers(inlets: Sequence[_Inlet], live: Live) -> DataFrame:
         .groupBy("shard")
         .transformWithState(operator.ShardOperator(text), operator.SPARK_SCHEMA, "append", "none")
     )
-    count = functions.sum
+    counts = ("facts", "late", "late_so_far", "skipped", "held", "answers", "state_bytes")
     seen = stepped.observe(
         OBSERVED,
-        *(count(name).alias(name) for name in ("facts", "late", "skipped", "held", "answers")),
+        *(functions.sum(name).alias(name) for name in counts),
         functions.min("answered").alias("answered"),
-        count("state_bytes").alias("state_bytes"),
+        functions.max("lag").alias("lag"),
     )
     return seen.mapInArrow(
         partial(output.unpack, form=live.form, late=live.late),

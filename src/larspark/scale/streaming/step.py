@@ -19,7 +19,7 @@ from larspark.base.facts import ColumnBatch
 from larspark.run.session import Session
 from larspark.scale.facts import ORDER
 from larspark.scale.job import Loaded
-from larspark.scale.step import Facts, in_arrival_order, merged, owned, unpacked
+from larspark.scale.step import Facts, in_arrival_order, merged, shard_answers, unpacked
 from larspark.scale.streaming.changed import continued
 from larspark.scale.streaming.intake import Parcel
 from larspark.scale.streaming.live import Live
@@ -36,15 +36,19 @@ _MOST_ALIVE = 64
 class Stepped:
     """What a step gives: rows of output, what happened, and the state that it leaves.
 
-    `held` counts the facts that wait for their time point to be closed.
+    `late` counts the late facts of this micro-batch, `late_so_far` those of all. `held` counts the
+    facts that wait for their time point to be closed, `lag` is how far the answers are behind the
+    latest time point heard of.
     """
 
     rows: pa.Table
     facts: int
     late: int
+    late_so_far: int
     skipped: int
     held: int
     answered: int | None
+    lag: int | None
     state: bytes
 
 
@@ -67,9 +71,11 @@ def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live)
         rows,
         _size(counted),
         _size(late),
+        after.late,
         skipped,
         _size(after.held),
         after.answered,
+        _lag(after),
         after.to_bytes(),
     )
 
@@ -98,7 +104,7 @@ def _answered(state: ShardState, shard: int, live: Live) -> tuple[ShardState, pa
     ready, held = _divided(state.held, closed)
     segments = in_arrival_order(ready, live.loaded.job.counts_tuples)
     session.append(ColumnBatch(segments, closed))
-    table = owned(session.advance(closed), shard, live.loaded)
+    table = shard_answers(session.advance(closed), shard, live.loaded)
     answered = Answered(table, max(start, _next(state)), closed, state.answered)
     rows, holding = answer_rows(answered, state.holding, live.form, live.late)
     after = replace(
@@ -134,6 +140,11 @@ def _closed(state: ShardState, live: Live) -> int | None:
     if len(latest) < len(state.latest):
         return None
     return min(latest) - live.delay - 1
+
+
+def _lag(state: ShardState) -> int | None:
+    latest = [t for t in state.latest if t is not None]
+    return None if state.answered is None or not latest else max(latest) - state.answered
 
 
 def _session(state: ShardState, start: int, loaded: Loaded) -> Session:

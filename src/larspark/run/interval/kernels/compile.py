@@ -22,6 +22,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # So many seconds Python may work before Numba is loaded, all kernels together.
 PATIENCE = 0.03
+# An array with more lines than this would take Python too long.
+MANY_LINES = 2000
 
 
 class _Workshop:
@@ -63,24 +65,32 @@ _workshop = _Workshop()
 
 
 class Kernel(Generic[Parameters, Result]):
-    """A function that is run by Python at first, and compiled when it pays."""
+    """A function that is run by Python at first, and compiled when it pays.
 
-    __slots__ = ("_compiled", "plain")
+    It is called by its attribute `run`, which the compiled function replaces: the way there costs
+    nothing then.
+    """
+
+    __slots__ = ("plain", "run")
 
     def __init__(self, plain: Callable[Parameters, Result]) -> None:
         self.plain = plain
-        self._compiled: Callable[Parameters, Result] | None = None
+        self.run: Callable[Parameters, Result] = self._try
 
-    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        if self._compiled is not None:
-            return self._compiled(*args, **kwargs)
-        if _workshop.seconds > PATIENCE:
-            self._compiled = _workshop.compile(self.plain) or self.interpret
-            return self._compiled(*args, **kwargs)
+    def _try(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Let Python do it, unless that would take long or has taken long already."""
+        lines = max((len(arg) for arg in args if isinstance(arg, np.ndarray)), default=0)
+        if _workshop.seconds > PATIENCE or lines > MANY_LINES:
+            self.run = self.compiled()
+            return self.run(*args, **kwargs)
         begin = perf_counter()
         result = self.interpret(*args, **kwargs)
         _workshop.seconds += perf_counter() - begin
         return result
+
+    def compiled(self) -> Callable[Parameters, Result]:
+        """The function as Numba compiles it; without Numba as Python runs it."""
+        return _workshop.compile(self.plain) or self.interpret
 
     def interpret(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Let Python run the function. Hashes wrap around, which compiled code does silently."""

@@ -15,6 +15,7 @@ from larspark.run.interval.kernels.compile import helper, inlined, kernel
 from larspark.run.interval.kernels.layout import (
     DEAD,
     FOREVER,
+    FRESH,
     FROM,
     HEAD,
     KEYS,
@@ -22,10 +23,12 @@ from larspark.run.interval.kernels.layout import (
     NONE,
     PLACE_MASK,
     RING,
+    SEEN,
     SETTLED,
     TAIL,
     TO,
     TOUCHED,
+    TURNS,
     Ints,
     Places,
     enlarged,
@@ -67,7 +70,9 @@ def _same(rows: Ints, row: int, batch: Ints, source: int) -> bool:
 
 
 @helper
-def _buckets(rows: Ints, heads: Places, columns: Ints, counters: Ints, batch: Ints) -> Ints:
+def _buckets(
+    rows: Ints, links: Places, heads: Places, columns: Ints, counters: Ints, batch: Ints
+) -> Ints:
     """The bucket of every batch row in every hash table.
 
     What stands there is read already here, all together, so that waiting for memory overlaps.
@@ -84,7 +89,8 @@ def _buckets(rows: Ints, heads: Places, columns: Ints, counters: Ints, batch: In
     for source in range(batch.shape[0]):
         offset = follow(heads[0, buckets[source, 0]], head, length)
         if offset != NONE:
-            sum_of_reads += rows[slot_of(first, offset, rows.shape[0]), TO]
+            slot = slot_of(first, offset, rows.shape[0])
+            sum_of_reads += rows[slot, TO] + links[slot, 0]
         for index in range(columns.shape[0]):
             sum_of_reads += heads[index + 1, buckets[source, index + 1]]
     counters[TOUCHED] = sum_of_reads
@@ -92,11 +98,16 @@ def _buckets(rows: Ints, heads: Places, columns: Ints, counters: Ints, batch: In
 
 
 @inlined
-def _wait(rows: Ints, slot: int, place: int, waits: Ints, due: Ints, settled: int) -> None:
-    """Put a row on the list of the time point when it begins or, if it has, when it has ended."""
+def _wait(
+    rows: Ints, slot: int, place: int, waits: Ints, due: Ints, settled: int, horizon: int
+) -> None:
+    """Put a row on the list of the time point when it begins or, if it has, when it has ended.
+
+    Beyond the horizon there are no lists: the row waits there to be put on another.
+    """
     begun = int(rows[slot, FROM] <= settled)
     at = rows[slot, FROM] + begun * (rows[slot, TO] + 1 - rows[slot, FROM])
-    turn = min(at, settled + RING - 1) % RING
+    turn = min(at, horizon) & TURNS
     waits[slot] = due[turn]
     due[turn] = place
 
@@ -106,8 +117,6 @@ def _append(
     rows: Ints,
     links: Places,
     heads: Places,
-    waits: Ints,
-    due: Ints,
     counters: Ints,
     buckets: Ints,
     batch: Ints,
@@ -124,8 +133,6 @@ def _append(
         bucket = buckets[source, table]
         links[slot, table] = heads[table, bucket]
         heads[table, bucket] = place & PLACE_MASK
-    if due.shape[0] > 0:
-        _wait(rows, slot, place, waits, due, counters[SETTLED])
 
 
 @helper
@@ -196,8 +203,6 @@ def cover_add(
     links: Places,
     heads: Places,
     columns: Ints,
-    waits: Ints,
-    due: Ints,
     counters: Ints,
     batch: Ints,
     floor: int,
@@ -209,9 +214,10 @@ def cover_add(
     pieces = np.empty(batch.shape, np.int64)
     since = np.empty(batch.shape[0], np.int64)
     count = 0
-    buckets = _buckets(rows, heads, columns, counters, batch)
+    buckets = _buckets(rows, links, heads, columns, counters, batch)
     head, capacity = counters[HEAD], rows.shape[0]
     first = head - counters[LAP]
+    counters[FRESH] = counters[TAIL]
     for source in range(batch.shape[0]):
         start, end = max(batch[source, FROM], floor), batch[source, TO]
         if start > end:
@@ -253,7 +259,10 @@ def cover_add(
         if holder != NONE:
             rows[holder, TO] = high
         else:
-            _append(rows, links, heads, waits, due, counters, buckets, batch, source, low, high)
+            if touched > 0:
+                # The new row takes over what others held.
+                counters[FRESH] = FOREVER
+            _append(rows, links, heads, counters, buckets, batch, source, low, high)
     return pieces[:count], since[:count]
 
 
@@ -263,8 +272,6 @@ def cover_remove(
     links: Places,
     heads: Places,
     columns: Ints,
-    waits: Ints,
-    due: Ints,
     counters: Ints,
     batch: Ints,
     floor: int,
@@ -272,7 +279,7 @@ def cover_remove(
     """Take intervals away, as far as they are not before `floor`; what was covered comes back."""
     pieces = np.empty(batch.shape, np.int64)
     count = 0
-    buckets = _buckets(rows, heads, columns, counters, batch)
+    buckets = _buckets(rows, links, heads, columns, counters, batch)
     head, capacity = counters[HEAD], rows.shape[0]
     first = head - counters[LAP]
     for source in range(batch.shape[0]):
@@ -291,67 +298,74 @@ def cover_remove(
                 rows[slot, TO] = DEAD
                 for low, high in ((began, start - 1), (end + 1, ended)):
                     if low <= high:
-                        _append(
-                            rows,
-                            links,
-                            heads,
-                            waits,
-                            due,
-                            counters,
-                            buckets,
-                            batch,
-                            source,
-                            low,
-                            high,
-                        )
+                        _append(rows, links, heads, counters, buckets, batch, source, low, high)
             offset = follow(links[slot, 0], head, offset)
     return pieces[:count]
 
 
-@kernel
-def cover_settle(
-    rows: Ints, waits: Ints, due: Ints, counters: Ints, upto: int
-) -> tuple[Ints, Ints]:
-    """Let time pass up to a time point: the rows that began, and those that ended before it.
-
-    A row that ends right there is not over: it may still go on.
-    """
-    began = np.empty((8, rows.shape[1]), np.int64)
-    ended = np.empty((8, rows.shape[1]), np.int64)
-    begun, gone = 0, 0
-    settled, lap, capacity = counters[SETTLED], counters[LAP], rows.shape[0]
-    waiting = NONE
-    for time in range(settled + 1, min(upto, settled + RING) + 1):
-        place = due[time % RING]
-        due[time % RING] = NONE
+@helper
+def _gather(waits: Ints, due: Ints, lap: int, capacity: int, turn: int) -> None:
+    """Put everything that waits on one list."""
+    gathered = NONE
+    for other in range(RING):
+        place = due[other]
+        due[other] = NONE
         while place != NONE:
             slot = slot_of(0, place - lap, capacity)
             following = waits[slot]
-            waits[slot] = waiting
-            waiting = place
+            waits[slot] = gathered
+            gathered = place
             place = following
-    counters[SETTLED] = max(settled, upto)
-    place = waiting
-    while place != NONE:
-        slot = slot_of(0, place - lap, capacity)
-        following = waits[slot]
-        low, high = rows[slot, FROM], rows[slot, TO]
-        if high == DEAD:
-            rows[slot, FROM] = RELEASED
-        else:
-            if settled < low <= upto:
-                if begun == began.shape[0]:
-                    began = enlarged(began)
-                put(began, begun, rows, slot, low, high)
-                begun += 1
-            if high < upto:
-                if gone == ended.shape[0]:
-                    ended = enlarged(ended)
-                put(ended, gone, rows, slot, low, high)
-                gone += 1
+    due[turn] = gathered
+
+
+@kernel
+def cover_settle(
+    rows: Ints, waits: Ints, due: Ints, counters: Ints, upto: int, tells_begun: bool
+) -> tuple[Ints, Ints]:
+    """Let time pass up to a time point: the rows that began, and those that ended before it.
+
+    A row that ends right there is not over: it may still go on. Rows wait on the lists of the time
+    points that pass; those that were added since time passed last stand together at the tail.
+    """
+    # As many may have begun as came, and when time passes evenly about as many have ended.
+    room = 8 + counters[TAIL] - counters[SEEN]
+    began = np.empty((room * int(tells_begun), rows.shape[1]), np.int64)
+    ended = np.empty((room, rows.shape[1]), np.int64)
+    begun, gone = 0, 0
+    settled, lap, capacity = counters[SETTLED], counters[LAP], rows.shape[0]
+    first, horizon = settled + 1, settled + RING
+    if upto >= horizon:
+        _gather(waits, due, lap, capacity, upto & TURNS)
+        first, horizon = upto, upto + RING
+    for place in range(counters[SEEN], counters[TAIL]):
+        waits[slot_of(0, place - lap, capacity)] = due[upto & TURNS]
+        due[upto & TURNS] = place
+    for time in range(first, upto + 1):
+        place = due[time & TURNS]
+        due[time & TURNS] = NONE
+        while place != NONE:
+            slot = slot_of(0, place - lap, capacity)
+            following = waits[slot]
+            low, high = rows[slot, FROM], rows[slot, TO]
+            if high == DEAD:
+                rows[slot, FROM] = RELEASED
             else:
-                _wait(rows, slot, place, waits, due, upto)
-        place = following
+                if tells_begun and settled < low <= upto:
+                    if begun == began.shape[0]:
+                        began = enlarged(began)
+                    put(began, begun, rows, slot, low, high)
+                    begun += 1
+                if high < upto:
+                    if gone == ended.shape[0]:
+                        ended = enlarged(ended)
+                    put(ended, gone, rows, slot, low, high)
+                    gone += 1
+                else:
+                    _wait(rows, slot, place, waits, due, upto, horizon)
+            place = following
+    counters[SETTLED] = upto
+    counters[SEEN] = counters[TAIL]
     return began[:begun], ended[:gone]
 
 
@@ -360,7 +374,8 @@ def cover_drop(rows: Ints, due: Ints, counters: Ints) -> None:
     """Give the room back of the oldest rows, as far as they ended before what is settled."""
     capacity, settled = rows.shape[0], counters[SETTLED]
     head, lap = counters[HEAD], counters[LAP]
-    while head < counters[TAIL]:
+    end = counters[TAIL] if due.shape[0] == 0 else counters[SEEN]
+    while head < end:
         slot = head - lap
         if rows[slot, TO] >= settled:
             break
@@ -400,4 +415,5 @@ def cover_link(
             links[slot, table] = heads[table, bucket]
             heads[table, bucket] = place & PLACE_MASK
         if due.shape[0] > 0:
-            _wait(rows, slot, place, waits, due, counters[SETTLED])
+            settled = counters[SETTLED]
+            _wait(rows, slot, place, waits, due, settled, settled + RING)

@@ -24,15 +24,19 @@ DEAD = -(1 << 61)
 FROM, TO, KEYS = 0, 1, 2
 
 # The counters of a store: the places of its oldest row and of the next one, the place of the oldest
-# lap of the ring, the time up to which everything due has happened, and a sum that nobody reads.
-HEAD, TAIL, LAP, SETTLED, TOUCHED = 0, 1, 2, 3, 4
+# lap of the ring, the time up to which everything due has happened, the place from which on rows
+# were not looked at since then, the place from which on rows hold only what was added last, and a
+# sum that nobody reads.
+HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, TOUCHED = 0, 1, 2, 3, 4, 5, 6
 
 NONE = -1
 
 PLACE_MASK = (1 << 32) - 1
 
-# How many time points ahead due rows are sorted; those due later wait in the last list.
+# How many time points ahead due rows are sorted; those due later wait in the last list. With a
+# power of two the turn of a time point is found by masking.
 RING = 256
+TURNS = RING - 1
 
 
 @inlined

@@ -4,6 +4,7 @@ import numpy as np
 
 from larspark.run.interval.kernels.compile import helper, inlined, kernel
 from larspark.run.interval.kernels.layout import (
+    FRESH,
     FROM,
     HEAD,
     KEYS,
@@ -31,7 +32,15 @@ def _matches(rows: Ints, row: int, row_keys: Ints, batch: Ints, source: int, key
 
 
 @helper
-def _newest(rows: Ints, heads: Places, index: int, counters: Ints, batch: Ints, keys: Ints) -> Ints:
+def _newest(
+    rows: Ints,
+    links: Places,
+    heads: Places,
+    index: int,
+    counters: Ints,
+    batch: Ints,
+    keys: Ints,
+) -> Ints:
     """The newest row in the bucket of every batch row, by its offset from the head.
 
     They are read together, so that waiting for memory overlaps.
@@ -48,7 +57,8 @@ def _newest(rows: Ints, heads: Places, index: int, counters: Ints, batch: Ints, 
     sum_of_reads = 0
     for source in range(batch.shape[0]):
         if newest[source] != NONE:
-            sum_of_reads += rows[slot_of(first, newest[source], rows.shape[0]), TO]
+            slot = slot_of(first, newest[source], rows.shape[0])
+            sum_of_reads += rows[slot, TO] + links[slot, index]
     counters[TOUCHED] = sum_of_reads
     return newest
 
@@ -64,21 +74,27 @@ def join(
     batch: Ints,
     keys: Ints,
     picks: Ints,
+    old: bool,
 ) -> Ints:
     """Every batch row with every stored row of equal keys, as long as both hold.
 
     `index` is the number of the hash table over `row_keys`. `picks` are the columns that come out:
     those of the batch row by their numbers, those of the stored row by the complements of theirs.
+    With `old` rows are left out that hold only what was added last.
     """
     out = np.empty((batch.shape[0], KEYS + picks.shape[0]), np.int64)
     count = 0
-    newest = _newest(rows, heads, index, counters, batch, keys)
+    newest = _newest(rows, links, heads, index, counters, batch, keys)
     head = counters[HEAD]
     first = head - counters[LAP]
+    fresh = counters[FRESH] - head if old else counters[TAIL]
     for source in range(batch.shape[0]):
         offset = newest[source]
         while offset != NONE:
             slot = slot_of(first, offset, rows.shape[0])
+            if offset >= fresh:
+                offset = follow(links[slot, index], head, offset)
+                continue
             start = max(batch[source, FROM], rows[slot, FROM])
             end = min(batch[source, TO], rows[slot, TO])
             if start <= end and _matches(rows, slot, row_keys, batch, source, keys):
@@ -111,7 +127,7 @@ def subtract(
     """Every batch row for the times at which no stored row of equal keys holds."""
     out = np.empty(batch.shape, np.int64)
     count = 0
-    newest = _newest(rows, heads, index, counters, batch, keys)
+    newest = _newest(rows, links, heads, index, counters, batch, keys)
     head = counters[HEAD]
     first = head - counters[LAP]
     for source in range(batch.shape[0]):

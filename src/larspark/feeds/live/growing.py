@@ -1,0 +1,81 @@
+"""Files to which others write."""
+
+import os
+from typing import BinaryIO
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.live.inbox import Inbox
+from larspark.feeds.live.lines import Lines
+from larspark.feeds.live.place import FilePlace
+from larspark.feeds.live.traffic import Traffic
+from larspark.feeds.source import suffix_format
+
+_READ = 1 << 18
+_LOOK_SECONDS = 0.1
+
+
+class GrowingFile:
+    """Reads a file from its beginning, and then what is added to it.
+
+    A file that was replaced is read to its end before the new one of that name is; a file that
+    has become shorter is read anew. A file that is not there is waited for.
+    """
+
+    def __init__(self, place: FilePlace) -> None:
+        known = suffix_format(place.path)
+        if known not in (None, "jsonl"):
+            message = f"{place.name} is {known}, and only JSON Lines can be followed"
+            raise LarsparkError(Problem("L302", message))
+        self._place = place
+
+    def read(self, inbox: Inbox, traffic: Traffic) -> None:
+        try:
+            told = False
+            while not inbox.stopping.is_set():
+                try:
+                    file = self._place.path.open("rb")
+                except FileNotFoundError:
+                    if not told:
+                        traffic.say(f"waiting for {self._place.name} to appear")
+                    told = True
+                    inbox.stopping.wait(_LOOK_SECONDS)
+                    continue
+                with file:
+                    self._read_one(file, inbox, traffic)
+        except OSError as error:
+            why = error.strerror or str(error)
+            message = f"cannot read {self._place.name}: {why}"
+            raise LarsparkError(Problem("L301", message)) from None
+
+    def _read_one(self, file: BinaryIO, inbox: Inbox, traffic: Traffic) -> None:
+        """Read one file until it is not the one of this name any more, or the run ends."""
+        lines = Lines(self._place.name, inbox, traffic)
+        replaced = False
+        try:
+            while not inbox.stopping.is_set():
+                if block := file.read(_READ):
+                    lines.feed(block)
+                    continue
+                # A file that was replaced is complete when nothing was left in it afterwards.
+                if replaced:
+                    traffic.say(f"{self._place.name} was replaced: reading the new file")
+                    return
+                replaced = self._is_replaced(file)
+                if replaced:
+                    continue
+                if os.fstat(file.fileno()).st_size < file.tell():
+                    traffic.say(f"{self._place.name} was truncated: reading it from the beginning")
+                    lines.end()
+                    lines = Lines(self._place.name, inbox, traffic)
+                    file.seek(0)
+                    continue
+                inbox.stopping.wait(_LOOK_SECONDS)
+        finally:
+            lines.end()
+
+    def _is_replaced(self, file: BinaryIO) -> bool:
+        try:
+            named = os.stat(self._place.path)
+        except FileNotFoundError:
+            return False
+        return not os.path.samestat(named, os.fstat(file.fileno()))

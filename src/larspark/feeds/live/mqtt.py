@@ -1,0 +1,133 @@
+"""Facts from an MQTT broker: every message holds one line or several."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.live.inbox import Inbox
+from larspark.feeds.live.lines import Lines
+from larspark.feeds.live.place import MqttPlace
+from larspark.feeds.live.retry import keep_connected
+from larspark.feeds.live.tcp import POLL_SECONDS
+from larspark.feeds.live.traffic import Traffic
+
+if TYPE_CHECKING:
+    from paho.mqtt.client import Client, MQTTMessage
+
+# At least once: a broker delivers again what it does not know to have arrived.
+QOS = 1
+KEEPALIVE_SECONDS = 60
+_FAREWELL_ROUNDS = 20
+_PIECE = 1 << 16
+
+
+def make_client(place: MqttPlace, *, name: str, clean: bool) -> Client:
+    """A client with the user and password of the place, not connected yet."""
+    if find_spec("paho") is None:
+        hint = "install it with `pip install 'larspark[mqtt]'`"
+        raise LarsparkError(Problem("L323", f"{place.name} needs the package paho-mqtt", hint=hint))
+    from paho.mqtt.client import Client
+    from paho.mqtt.enums import CallbackAPIVersion
+
+    client = Client(CallbackAPIVersion.VERSION2, client_id=name, clean_session=clean)
+    if place.user is not None:
+        client.username_pw_set(place.user, place.password)
+    if place.encrypted:
+        # The certificate must be one that this machine trusts.
+        client.tls_set()
+    return client
+
+
+class MqttSubscriber:
+    """Reads a topic, and connects again when the connection breaks.
+
+    A message is acknowledged when its lines are in the queue: a full queue holds the next one
+    back. The broker is asked to keep what comes during a break; whether it did is counted.
+    """
+
+    def __init__(self, place: MqttPlace, retry: bool) -> None:
+        self._place = place
+        self._retry = retry
+        self._client_name = f"larspark-{secrets.token_hex(8)}"
+        # Without the package this is told now, and not in another thread.
+        self._client = make_client(place, name=self._client_name, clean=False)
+        self._refusal: LarsparkError | None = None
+        self._subscribed = False
+
+    def read(self, inbox: Inbox, traffic: Traffic) -> None:
+        place, client = self._place, self._client
+        broker = place.name.removesuffix(f"/{place.topic}")
+
+        def on_connect(_: Client, __: Any, flags: Any, reason: Any, ___: Any) -> None:
+            if reason.is_failure:
+                self._refuse(f"the broker refuses the connection: {reason}")
+                return
+            traffic.up(place.name)
+            if not flags.session_present:
+                traffic.forgotten += traffic.breaks > 0
+                client.subscribe(place.topic, QOS)
+
+        def on_subscribe(_: Client, __: Any, ___: int, reasons: Any, ____: Any) -> None:
+            if any(reason.is_failure for reason in reasons):
+                self._refuse("the broker refuses the subscription")
+            traffic.say(f"subscribed to {place.name}")
+
+        def on_message(_: Client, __: Any, message: MQTTMessage) -> None:
+            traffic.again += message.dup
+            topic = f"{broker}/{_topic(message)}"
+            lines = Lines(topic, inbox, traffic)
+            # Piece by piece, so that a message of any size waits for room in the queue.
+            for start in range(0, len(message.payload), _PIECE):
+                lines.feed(bytes(message.payload[start : start + _PIECE]))
+            lines.close()
+
+        def on_unsubscribe(*_: Any) -> None:
+            self._subscribed = False
+
+        def talk() -> None:
+            client.connect(place.host, place.port, KEEPALIVE_SECONDS)
+            while not inbox.stopping.is_set():
+                self._step(POLL_SECONDS)
+            self._leave()
+
+        client.on_connect = on_connect
+        client.on_subscribe = on_subscribe
+        client.on_message = on_message
+        client.on_unsubscribe = on_unsubscribe
+        keep_connected(talk, place.name, inbox, traffic, self._retry)
+
+    def _step(self, seconds: float) -> None:
+        result = self._client.loop(seconds)
+        if self._refusal is not None:
+            raise self._refusal
+        if result != 0:
+            raise ConnectionError(str(result.name).removeprefix("MQTT_ERR_").lower())
+
+    def _leave(self) -> None:
+        """Let what is on its way still come, and leave nothing behind at the broker."""
+        self._subscribed = True
+        self._client.unsubscribe(self._place.topic)
+        with suppress(OSError):
+            for _ in range(_FAREWELL_ROUNDS):
+                if self._subscribed:
+                    self._step(POLL_SECONDS)
+            self._client.disconnect()
+            # A session ends when its client connects and asks for a clean one.
+            ending = make_client(self._place, name=self._client_name, clean=True)
+            ending.connect(self._place.host, self._place.port, KEEPALIVE_SECONDS)
+            ending.loop(POLL_SECONDS)
+            ending.disconnect()
+
+    def _refuse(self, why: str) -> None:
+        self._refusal = LarsparkError(Problem("L321", f"{self._place.name}: {why}"))
+
+
+def _topic(message: MQTTMessage) -> str:
+    try:
+        return message.topic
+    except UnicodeDecodeError:
+        return "?"

@@ -1,0 +1,115 @@
+"""Lines over TCP: from a host that we connect to, or from those who connect to us."""
+
+import selectors
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.live.inbox import Inbox
+from larspark.feeds.live.lines import Lines
+from larspark.feeds.live.place import TcpPlace
+from larspark.feeds.live.retry import keep_connected
+from larspark.feeds.live.traffic import Traffic
+
+_RECEIVE = 1 << 16
+CONNECT_SECONDS = 10.0
+# How long it may take to notice that the run is ending.
+POLL_SECONDS = 0.1
+# Each connection may hold an unfinished line, so their number bounds the memory.
+MOST_CONNECTIONS = 100
+
+
+class TcpClient:
+    """Reads what a server sends, and connects again when the connection ends."""
+
+    def __init__(self, place: TcpPlace, retry: bool) -> None:
+        self._place = place
+        self._retry = retry
+
+    def read(self, inbox: Inbox, traffic: Traffic) -> None:
+        place = self._place
+
+        def talk() -> None:
+            address = (place.host, place.port)
+            with socket.create_connection(address, CONNECT_SECONDS) as link:
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                traffic.up(place.name)
+                link.settimeout(POLL_SECONDS)
+                lines = Lines(place.name, inbox, traffic)
+                try:
+                    while not inbox.stopping.is_set():
+                        try:
+                            received = link.recv(_RECEIVE)
+                        except TimeoutError:
+                            continue
+                        if not received:
+                            return
+                        lines.feed(received)
+                finally:
+                    lines.end()
+
+        keep_connected(talk, place.name, inbox, traffic, self._retry)
+
+
+class TcpListener:
+    """Reads what everybody sends who connects; one who leaves leaves the others alone."""
+
+    def __init__(self, place: TcpPlace) -> None:
+        self._place = place
+
+    def read(self, inbox: Inbox, traffic: Traffic) -> None:
+        with listening(self._place) as server, selectors.DefaultSelector() as selector:
+            host, port = server.getsockname()[:2]
+            traffic.say(f"listening on {host}:{port}")
+            selector.register(server, selectors.EVENT_READ)
+            open_links: dict[socket.socket, Lines] = {}
+            try:
+                while not inbox.stopping.is_set():
+                    for key, _ in selector.select(POLL_SECONDS):
+                        link = key.fileobj
+                        if link is not server and isinstance(link, socket.socket):
+                            if not _receive(link, open_links[link]):
+                                selector.unregister(link)
+                                open_links.pop(link).end()
+                                link.close()
+                        elif len(open_links) < MOST_CONNECTIONS:
+                            link, (peer, peer_port, *_) = server.accept()
+                            link.setblocking(False)
+                            name = f"tcp://{peer}:{peer_port}"
+                            open_links[link] = Lines(name, inbox, traffic)
+                            traffic.connections += 1
+                            selector.register(link, selectors.EVENT_READ)
+                        else:
+                            # They wait in the backlog until somebody leaves.
+                            inbox.stopping.wait(POLL_SECONDS)
+            finally:
+                for link, lines in open_links.items():
+                    lines.end()
+                    link.close()
+
+
+def _receive(link: socket.socket, lines: Lines) -> bool:
+    """Read what has come; False when the connection is gone."""
+    try:
+        received = link.recv(_RECEIVE)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    if received:
+        lines.feed(received)
+    return bool(received)
+
+
+@contextmanager
+def listening(place: TcpPlace) -> Iterator[socket.socket]:
+    """A socket that listens at an address."""
+    try:
+        family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        server = socket.create_server((place.host, place.port), family=family)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise LarsparkError(Problem("L321", f"cannot listen at {place.name}: {why}")) from None
+    with server:
+        yield server

@@ -1,0 +1,60 @@
+"""What a stream does, as a line in the log for each micro-batch."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from larspark.scale.sql import SparkSession, StreamingQueryListener
+
+# The name under which `query.lastProgress` shows what happened.
+OBSERVED = "larspark"
+
+_LOG = logging.getLogger("larspark.stream")
+
+
+class _Watch(StreamingQueryListener):
+    """Writes a line for each micro-batch of a stream of ours."""
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        """Nothing happened yet."""
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        progress = event.progress
+        seen = progress.observedMetrics.get(OBSERVED)
+        if seen is not None:
+            name = progress.name or str(progress.id)
+            took = progress.durationMs.get("triggerExecution", 0)
+            _LOG.info("%s", progress_line(name, progress.batchId, seen.asDict(), took))
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """Nothing happens."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        if event.exception:
+            _LOG.error("query %s ended with an error", event.id)
+
+
+def watch(spark: SparkSession) -> None:
+    """Log what the streams of a session do, with the logger `larspark.stream` at level INFO."""
+    spark.streams.addListener(_Watch())
+
+
+def progress_line(name: str, batch: int, seen: Mapping[str, int | None], took: int) -> str:
+    """One micro-batch in one line.
+
+    >>> seen = {"facts": 900, "late": 2, "skipped": 0, "held": 40, "answers": 7,
+    ...         "answered": 35, "lag": 4, "state_bytes": 20480}
+    >>> progress_line("alarms", 3, seen, 412)
+    'alarms, micro-batch 3: 900 facts, 2 late, 0 skipped, 7 answers up to time point 35 (4 behind \
+the facts), 40 facts held back, 20 kB of state, 412 ms'
+    """
+    # Where no shard had anything to do there are no numbers.
+    count = {key: value or 0 for key, value in seen.items()}
+    upto = "none yet" if seen["answered"] is None else f"up to time point {seen['answered']}"
+    lag = "" if seen["lag"] is None else f" ({seen['lag']} behind the facts)"
+    return (
+        f"{name}, micro-batch {batch}: {count['facts']} facts, {count['late']} late, "
+        f"{count['skipped']} skipped, {count['answers']} answers {upto}{lag}, "
+        f"{count['held']} facts held back, {count['state_bytes'] / 1024:.0f} kB of state, "
+        f"{took} ms"
+    )

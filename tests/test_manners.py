@@ -1,0 +1,151 @@
+"""How the command line behaves towards a person: suggestions, notes, progress, no tracebacks."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.in_process import larspark
+
+import larspark as lp
+from larspark import cli
+from larspark.base.atoms import Signature
+from larspark.cli import app
+from larspark.show import progress
+from larspark.show.strangers import stranger_notes
+from larspark.show.terminal import StatusLine
+
+LARSPARK = str(Path(sys.executable).with_name("larspark"))
+PROGRAM = "hot(M) :- [3] some temp(M, V), V > 90.\n"
+EVENTS = '{"t": 1, "atom": "temp(m1,95)"}\n{"t": 3}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "plant.lars").write_text(PROGRAM)
+    (tmp_path / "events.jsonl").write_text(EVENTS)
+    return tmp_path
+
+
+def at_a_terminal(folder: Path, *words: str) -> str:
+    """What a person sees who runs this."""
+    ours, theirs = pty.openpty()
+    # A child that is not waited for keeps running when the terminal is full, so it is read first.
+    child = subprocess.Popen(
+        [LARSPARK, *words],
+        cwd=folder,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            seen += chunk
+    except OSError:
+        # The other end is closed: on Linux that is an error, not an end.
+        pass
+    os.close(ours)
+    assert child.wait(timeout=60) == 0, seen
+    return seen.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("rum", "plant.lars"), "Did you mean 'run'?"),
+        (("run", "plant.lars", "--streem", "events.jsonl"), "--stream"),
+        (("run", "plan.lars", "-s", "events.jsonl"), "did you mean plant.lars?"),
+        (("run", "plant.lars", "-s", "event.jsonl"), "did you mean events.jsonl?"),
+        (("run", "plant.lars", "-s", "events.jsonl", "-b", "plent.lars"), "did you mean plant"),
+        (("run", "there/plant.lars", "-s", "events.jsonl"), "there is no folder there"),
+        (("run", "plant.lars", "-s", "events.jsonl", "-o", "no/where"), "cannot write no/where"),
+        (("show", "-s", "events.jsonl", "--svg", "no/where"), "cannot write no/where"),
+        (("show", "-s", "events.jsonl", "--view", "3", "1"), "--view needs the first"),
+        (("show", "-s", "events.jsonl", "--at", "3"), "--at draws the windows of a program"),
+    ],
+)
+def test_what_is_mistyped_or_missing_is_told(
+    folder: Path, words: tuple[str, ...], told: str
+) -> None:
+    done = larspark(folder, *words)
+    assert done.returncode in (1, 2)
+    assert told in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_predicate_that_never_came_is_noted_when_another_did(folder: Path) -> None:
+    (folder / "typo.lars").write_text(PROGRAM.replace("temp", "tempp"))
+    done = larspark(folder, "run", "typo.lars", "-s", "events.jsonl", "--as", "changes")
+    assert done.stderr == "note: nothing came for `tempp/2`; the stream has `temp/2`\n"
+    done = larspark(folder, "query", "[3] some tmp(M, V)", "-s", "events.jsonl", "--at", "3")
+    assert done.stderr == "note: nothing came for `tmp/2`; the stream has `temp/2`\n"
+    done = larspark(folder, "run", "plant.lars", "-s", "events.jsonl", "--as", "changes")
+    assert done.stderr == ""
+
+
+def test_notes_are_made_only_where_something_was_probably_meant() -> None:
+    temp, tmp, door = Signature("temp", 2), Signature("tmp", 2), Signature("door", 1)
+    assert stranger_notes({temp, door}, {temp}) == []
+    assert stranger_notes({temp, door}, {temp, tmp}) == []
+    assert stranger_notes({temp}, {door}) == [
+        "nothing came that is asked for: that would be `temp/2`; the stream has `door/1`"
+    ]
+    assert stranger_notes({temp}, set()) == []
+
+
+def test_a_terminal_is_not_steered_by_a_stream(folder: Path) -> None:
+    (folder / "evil.jsonl").write_text('{"t": 1, "predicate": "temp", "args": ["\\u001b[2J", 99]}')
+    for words in (
+        ("run", "plant.lars", "-s", "evil.jsonl"),
+        ("show", "plant.lars", "-s", "evil.jsonl"),
+    ):
+        seen = at_a_terminal(folder, *words)
+        assert "\x1b[2J" not in seen
+        assert "�[2J" in seen, words
+
+
+@pytest.mark.parametrize("person", [True, False])
+def test_a_long_run_shows_how_far_it_is_but_only_to_a_person(
+    person: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=person, width=100, highlight=False)
+    monkeypatch.setattr(progress, "SHORT", -1)
+    stream = lp.Stream.read(folder / "events.jsonl", batch_size=1)
+    line = StatusLine(terminal)
+    with progress.reading_progress(stream, stream.batches(), line) as batches:
+        assert sum(len(batch) for batch in batches) == 1
+    shown = terminal.file.getvalue()
+    assert ("1 facts" in shown and "t 3" in shown) == person
+    assert bool(shown) == person
+    assert stream.share == 1.0
+
+
+def test_a_person_never_sees_a_traceback_unless_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise ValueError("the cat sat on it")
+
+    monkeypatch.setattr(cli, "app", broken)
+    monkeypatch.setattr(sys, "argv", ["larspark", "run"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 3
+    told = capsys.readouterr().err
+    assert "unexpected error: ValueError: the cat sat on it" in told
+    assert "Traceback" not in told
+    monkeypatch.setattr(sys, "argv", ["larspark", "run", "--debug"])
+    with pytest.raises(ValueError, match="the cat"):
+        cli.main()
+
+
+def test_every_command_has_a_help_text_with_an_example() -> None:
+    for command in app.registered_commands:
+        assert command.short_help, command.name
+        assert "Example: " in str(command.epilog), command.name
