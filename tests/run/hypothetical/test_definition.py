@@ -120,6 +120,19 @@ KEPT = {
         SimpleRule("q", 0, (in_window(0, "at", "i", "X"), in_window(2, "some", "p", "X"))),
         SimpleRule("r", None, (Item("now", "q", "X"), in_window(2, "some", "k", "X"))),
     ),
+    "one value throughout is more than some value at each time point": (
+        SimpleRule("p", 0, (at(0, "i", "X"), at(0, "i", "Y"))),
+        SimpleRule("r", 0, (at(0, "i", "X"), at(0, "p", "Y"), at(1, "p", "Y"))),
+    ),
+    "who denies all atoms asks for more than who denies one": (
+        SimpleRule("p", 1, (at(0, "i", "X"),)),
+        SimpleRule("p", 0, (at(0, "i", "X"), at(0, "k", "_", negated=True))),
+        SimpleRule("r", 0, (at(0, "i", "X"), at(0, "p", "X"), at(0, "k", "X", negated=True))),
+    ),
+    "the absence of all atoms does not depend on values": (
+        SimpleRule("q", -1, (at(0, "i", "X"),)),
+        SimpleRule("r", 0, (in_window(1, "at", "i", "X"), Item("now", "q", "_", negated=True))),
+    ),
 }
 # What these rules ask for never happens.
 NEVER = {
