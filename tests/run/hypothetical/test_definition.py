@@ -1,4 +1,7 @@
-"""The engine against the definitions: soundness and completeness, with windows and negation."""
+"""Propositions 6, 7, 12 and 13: the engine gives the answers of the definitions, and no others.
+
+With windows and negation too, by brute force on small universes.
+"""
 
 import os
 from itertools import combinations, product
