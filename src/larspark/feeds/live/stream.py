@@ -65,6 +65,7 @@ class LiveStream(Stream):
         self._inbox = Inbox(self._now, queue)
         self._feeder = _feeder(parsed, retry)
         self._begun = False
+        self.stopped = False
         options = Options(clock or tick, on_error, lateness)
         super().__init__(parsed.name, self._batches, options, lasting=False)
 
@@ -82,6 +83,7 @@ class LiveStream(Stream):
 
     def stop(self) -> None:
         """End the stream: what has arrived is still delivered. A signal handler may call this."""
+        self.stopped = True
         self._inbox.stop()
 
     def refuse(self, problem: Problem) -> None:
