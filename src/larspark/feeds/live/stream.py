@@ -132,6 +132,9 @@ class LiveStream(Stream):
     def _feed(self) -> None:
         try:
             self._feeder.read(self._inbox, self.traffic)
+        except OSError as error:
+            why = error.strerror or str(error)
+            self._inbox.end(LarsparkError(Problem("L321", f"{self.name}: {why}")))
         except BaseException as error:  # it is raised again where the facts are taken
             self._inbox.end(error)
         else:
