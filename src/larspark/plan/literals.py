@@ -7,14 +7,17 @@ brought there where that keeps the meaning:
     a :- b or c.               becomes   a :- b.   a :- c.
     a :- not (b or c).         becomes   a :- not b, not c.
     a :- [5] (some b and c).   becomes   a :- [5] some b, [5] c.
+    a :- [5] some (b and c).   becomes   a :- [5] @T b, [5] @T c.
+    a :- @T (b and not c).     becomes   a :- @T b, not @T c.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import count, product
 from typing import TypeAlias, assert_never
 
 from larspark.base.problems import LarsparkError, Problem, Span
+from larspark.base.terms import Variable
 from larspark.language.tree import (
     Always,
     And,
@@ -64,7 +67,9 @@ class PlainRule:
 
 def plain_rules(rule: Rule, number: int) -> list[PlainRule]:
     """The rule in normal form; raises an error that says what stands in the way."""
-    parts = [_alternatives(part, False, rule.span) for part in rule.body]
+    times = (Variable(f"@{number}") for number in count())
+    body = [_with_named_times(part, True, times) for part in rule.body]
+    parts = [_alternatives(part, False, rule.span) for part in body]
     alternatives = _conjoin(parts, rule.span)
     return [
         PlainRule(head, body, number, rule.span)
@@ -87,6 +92,31 @@ def _heads(head: Formula) -> Iterator[AtomFormula | At]:
                 yield from _heads(part)
         case _:
             raise cannot("derive anything but atoms", head.span, "use the engine `asp`")
+
+
+def _with_named_times(formula: Formula, positive: bool, times: Iterator[Variable]) -> Formula:
+    """Name the time point at which something holds that is no atom: `some (a and b)`.
+
+    A variable of a body says that there is a value for it, so this is for what is not negated.
+    """
+    match formula:
+        case Some(And() as body) if positive:
+            return At(next(times), body, formula.span)
+        case Not(body):
+            return Not(_with_named_times(body, not positive, times), formula.span)
+        case And(parts):
+            return And(tuple(_with_named_times(part, positive, times) for part in parts))
+        case Or(parts):
+            return Or(tuple(_with_named_times(part, positive, times) for part in parts))
+        case Implies(left, right):
+            left = _with_named_times(left, not positive, times)
+            return Implies(left, _with_named_times(right, positive, times), formula.span)
+        case Windowed(window, body):
+            return Windowed(window, _with_named_times(body, positive, times), formula.span)
+        case Reset(body):
+            return Reset(_with_named_times(body, positive, times), formula.span)
+        case _:
+            return formula
 
 
 def _alternatives(formula: Formula, negated: bool, span: Span) -> Alternatives:
@@ -140,7 +170,8 @@ def _temporal(
         case _, AtomFormula():
             return ((Literal(formula, negated),),)
         case ((At() | Always()), And(parts)):
-            return _alternatives(And(tuple(map(wrap, parts))), negated, formula.span)
+            each = tuple(_part(formula, part, parts, wrap) for part in parts)
+            return _alternatives(And(each), negated, formula.span)
         case ((At() | Some()), Or(parts)):
             return _alternatives(Or(tuple(map(wrap, parts))), negated, formula.span)
         case _:
@@ -149,6 +180,25 @@ def _temporal(
                 formula.span,
                 "give what stands below it a name, by a rule of its own, or use the engine `asp`",
             )
+
+
+def _part(
+    formula: At | Always,
+    part: Formula,
+    parts: tuple[Formula, ...],
+    wrap: Callable[[Formula], Formula],
+) -> Formula:
+    """A part of a conjunction below a temporal operator, with the operator where it belongs.
+
+    An atom among the parts already says that there is a time point: then a comparison needs none,
+    and what is not at a time point is what does not hold there.
+    """
+    if any(isinstance(other, AtomFormula) for other in parts):
+        if isinstance(part, Comparison):
+            return part
+        if isinstance(part, Not) and isinstance(formula, At):
+            return Not(wrap(part.body), part.span)
+    return wrap(part)
 
 
 def _join(each: list[Alternatives], span: Span, *, conjunctive: bool) -> Alternatives:

@@ -37,7 +37,10 @@ def plan_text(plan: Plan) -> str:
 
 def seen_text(seen: Seen) -> str:
     """A leaf in the words of the language, windows collapsed."""
-    windows = (*_tuple_windows(seen), *_filters(seen.only), *_time_window(seen.reach))
+    # What a tuple window counts among is filtered already.
+    counted = () if seen.tuples is None else seen.tuples.among
+    only = tuple(patterns for patterns in seen.only if patterns not in counted)
+    windows = (*_tuple_windows(seen), *_filters(only), *_time_window(seen.reach))
     words = [f"[{window}]" for window in windows]
     match seen.mode:
         case Mode.NOW:

@@ -21,7 +21,7 @@ from larspark.scale.layout import Wish
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
 from larspark.scale.spread import Sources, answers_of, parallelism, session_of, survey_of
-from larspark.scale.sql import DataFrame, Window, functions
+from larspark.scale.sql import DataFrame
 from larspark.scale.streaming.telling import telling
 from larspark.scale.typed import read_columns, read_signature, typed_answers
 
@@ -101,8 +101,7 @@ def run_prepared(
     if job is None:
         return Begun(spark.createDataFrame([], step.SPARK_SCHEMA), None)
     answers = answers_of(spark, sources, surveyed, job)
-    joined = answers if len(job.grid.starts) == 1 else _joined(answers)
-    return Begun(joined, (job.grid.starts[0], job.grid.last))
+    return Begun(answers, (job.grid.starts[0], job.grid.last))
 
 
 def outputs(answers: DataFrame, columns: Mapping[str, str]) -> dict[str, DataFrame]:
@@ -137,17 +136,3 @@ def _refuse(seen: survey.Survey, prepared: Prepared, on_error: OnError) -> None:
     if seen.skipped:
         reasons = "; ".join(problem.message for problem in seen.problems)
         _LOG.warning("facts left out: %d (%s)", seen.skipped, reasons)
-
-
-def _joined(answers: DataFrame) -> DataFrame:
-    """Intervals that a slice ends and the next one continues, made one."""
-    by_time = Window.partitionBy("atom").orderBy("from")
-    before = functions.lag("to").over(by_time)
-    begins = functions.coalesce(functions.col("from") > before + 1, functions.lit(True))
-    return (
-        answers.withColumn("begins", begins.cast("int"))
-        .withColumn("run", functions.sum("begins").over(by_time))
-        .groupBy("atom", "run")
-        .agg(functions.min("from").alias("from"), functions.max("to").alias("to"))
-        .select("atom", "from", "to")
-    )

@@ -17,18 +17,18 @@ from larspark.base.facts import ColumnBatch, Segment
 from larspark.run.protocol import Answers
 from larspark.scale.facts import ORDER
 from larspark.scale.grid import bucket
-from larspark.scale.job import Loaded, load
+from larspark.scale.job import Loaded
 
 SCHEMA = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
 SPARK_SCHEMA = "atom string, `from` long, `to` long"
 
 
-def answer_piece(packed: pa.Table, job_text: str) -> pa.Table:
+def answer_piece(packed: pa.Table, loaded: Loaded) -> pa.Table:
     """The answers of one piece whose facts come packed."""
     # Every piece has a row without facts, so that it is worked on although it has none.
     rows = (row for row in packed.to_pylist() if row["payload"] is not None)
     facts = unpacked((row["place"], row["predicate"], row["payload"]) for row in rows)
-    return answer(packed["piece"][0].as_py(), facts, load(job_text))
+    return answer(packed["piece"][0].as_py(), facts, loaded)
 
 
 def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:

@@ -106,7 +106,11 @@ class Candidate:
     @property
     def is_general(self) -> bool:
         """Does the answer still have variables that are not times?"""
-        return any(v is not None and self.values[v] is None for v in self.clause.key)
+        values = self.values
+        for variable in self.clause.key:
+            if variable is not None and values[variable] is None:
+                return True
+        return False
 
     def last_chance(self) -> float:
         """The time point after which the candidate cannot become an answer, or is forgotten."""

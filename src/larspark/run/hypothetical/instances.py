@@ -83,6 +83,7 @@ class Grounding:
         self, candidate: Candidate, t: int, background: Background, absences: Absences
     ) -> None:
         self._candidate = candidate
+        self.is_general = candidate.is_general
         self._clause = candidate.clause
         self._t = t
         self._background = background

@@ -29,6 +29,31 @@ class News(NamedTuple):
     ended: Ints
 
 
+class Holding:
+    """The atoms that hold at a time point, handed from one answer to the next.
+
+    Whoever goes through all time points need not make all atoms anew at each of them.
+    """
+
+    __slots__ = ("_atoms", "_t")
+
+    def __init__(self) -> None:
+        self._t: int | None = None
+        self._atoms: set[Atom] = set()
+
+    def take(self, t: int) -> set[Atom] | None:
+        """The atoms at t, if these are the ones at hand; they are not at hand any more then."""
+        if self._t != t:
+            return None
+        atoms, self._t, self._atoms = self._atoms, None, set()
+        return atoms
+
+    def give(self, t: int, atoms: set[Atom]) -> None:
+        """Have these atoms at hand, unless later ones are."""
+        if self._t is None or self._t < t:
+            self._t, self._atoms = t, atoms
+
+
 class IntervalAnswers:
     """The output over [first, last].
 
@@ -42,9 +67,11 @@ class IntervalAnswers:
         outputs: Mapping[Signature, Distinct],
         ended: Mapping[Signature, list[Ints]],
         values: Sequence[Constant],
+        holding: Holding,
     ) -> None:
         self.first = first
         self.last = last
+        self._holding = holding
         self._values = values
         self._outputs = outputs
         # What ended on the way, and is in the stores no more.
@@ -97,22 +124,43 @@ class IntervalAnswers:
         self._outputs, self._told = {}, {}
 
     def points(self) -> Iterator[Point]:
-        holding: set[Atom] = set()
-        changes = {change.t: change for change in self.changes()}
+        before = self._holding.take(self.first - 1)
+        holding, changes = (set(), self.changes()) if before is None else (before, self._steps())
+        by_time = {change.t: change for change in changes}
         output = frozenset(holding)
         for t in range(self.first, self.last + 1):
-            change = changes.get(t)
+            change = by_time.get(t)
             if change is not None:
                 holding.difference_update(change.removed)
                 holding.update(change.added)
                 output = frozenset(holding)
             yield Point(t, output)
+        self._holding.give(self.last, holding)
+
+    def _steps(self) -> Iterator[Change]:
+        """What begins and ends, compared with the time point before the first one."""
+        begun: list[tuple[Atom, int]] = []
+        ended: list[tuple[Atom, int]] = []
+        for signature, news in self.news().items():
+            for rows, column, found in ((news.began, FROM, begun), (news.ended, TO, ended)):
+                atoms = atoms_of(signature, rows[:, TO + 1 :], self._values)
+                found.extend(zip(atoms, rows[:, column].tolist(), strict=True))
+        return self._changes(begun, ended)
 
     def changes(self) -> Iterator[Change]:
+        intervals = list(self._intervals())
+        begun = [(atom, start) for atom, start, _ in intervals]
+        return self._changes(begun, [(atom, end) for atom, _, end in intervals])
+
+    def _changes(
+        self, begun: Iterable[tuple[Atom, int]], ended: Iterable[tuple[Atom, int]]
+    ) -> Iterator[Change]:
+        """Changes from when atoms begin and when they end, in the order of time."""
         added: defaultdict[int, list[Atom]] = defaultdict(list)
         removed: defaultdict[int, list[Atom]] = defaultdict(list)
-        for atom, start, end in self._intervals():
+        for atom, start in begun:
             added[start].append(atom)
+        for atom, end in ended:
             if end < self.last:
                 removed[end + 1].append(atom)
         for t in sorted({*added, *removed}):

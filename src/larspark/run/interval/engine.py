@@ -10,7 +10,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
 from larspark.plan.build import plan
 from larspark.run.answers import PointAnswers
-from larspark.run.interval.answers import IntervalAnswers, atoms_at
+from larspark.run.interval.answers import Holding, IntervalAnswers, atoms_at
 from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
@@ -64,6 +64,7 @@ class IntervalEngine(ListedModels):
         self._network: Network | None = None
         self._answered: int | None = None
         self._latest_answers: ref[IntervalAnswers] | None = None
+        self._holding = Holding()
         self._arrived = 0
         self._steps = 0
 
@@ -98,7 +99,8 @@ class IntervalEngine(ListedModels):
                     gone = output.store.settle(boundary, begun=False)[1]
                     ended.setdefault(signature, []).append(gone)
             floor = boundary + 1
-        answers = IntervalAnswers(first, last, network.outputs, ended, self._constants.values)
+        values, outputs = self._constants.values, network.outputs
+        answers = IntervalAnswers(first, last, outputs, ended, values, self._holding)
         self._latest_answers = ref(answers)
         return answers
 
@@ -161,6 +163,7 @@ class IntervalEngine(ListedModels):
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise refused(f"the saved state cannot be read: {error}") from error
         self._close_answers()
+        self._holding = Holding()
         self._constants, self._arrivals, self._network = constants, arrivals, network
         self._start, self._answered = values["start"], values["answered"]
         self._arrived = values["arrived"]

@@ -113,7 +113,7 @@ class Distinct:
             self._profile.load(inner)
 
     def size(self) -> tuple[int, int]:
-        rows, size = len(self.store), self.store.bytes
+        rows, size = self.store.live(self._clock.last), self.store.bytes
         if self._profile is not None:
             return rows + len(self._profile), size + self._profile.bytes
         return rows, size
@@ -218,7 +218,7 @@ class Runs:
         self._store.load(state)
 
     def size(self) -> tuple[int, int]:
-        return len(self._store), self._store.bytes
+        return self._store.live(self._clock.last), self._store.bytes
 
 
 class Sweep:

@@ -81,7 +81,7 @@ class Profile:
         self._heads = np.full(_SMALLEST, NONE, np.int64)
         self._due = np.full(RING, NONE, np.int64)
         self._steps = np.empty((_SMALLEST, 3), np.int64)
-        self._counters = np.array([0, NONE, 0, 0, settled, 0, NONE, 0], np.int64)
+        self._counters = np.array([0, NONE, 0, 0, settled, 0, NONE, 0, 0], np.int64)
 
     def __len__(self) -> int:
         counters = self._counters

@@ -83,9 +83,9 @@ class Store:
             self._counters,
         )
 
-    def __len__(self) -> int:
-        """How many rows hold now or later."""
-        return int((self._kept()[:, TO] > self.settled).sum())
+    def live(self, t: int) -> int:
+        """How many rows hold at t or later."""
+        return int((self._kept()[:, TO] >= t).sum())
 
     @property
     def bytes(self) -> int:

@@ -81,12 +81,16 @@ class Kernel(Generic[Parameters, Result]):
         """Let Python do it, unless that would take long or has taken long already."""
         lines = max((len(arg) for arg in args if isinstance(arg, np.ndarray)), default=0)
         if _workshop.seconds > PATIENCE or lines > MANY_LINES:
-            self.run = _workshop.compile(self.plain) or self.interpret
+            self.run = self.compiled()
             return self.run(*args, **kwargs)
         begin = perf_counter()
         result = self.interpret(*args, **kwargs)
         _workshop.seconds += perf_counter() - begin
         return result
+
+    def compiled(self) -> Callable[Parameters, Result]:
+        """The function as Numba compiles it; without Numba as Python runs it."""
+        return _workshop.compile(self.plain) or self.interpret
 
     def interpret(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Let Python run the function. Hashes wrap around, which compiled code does silently."""

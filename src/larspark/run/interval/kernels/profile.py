@@ -31,8 +31,10 @@ TIME, CHANGE, STEP_NEXT = 0, 1, 2
 # Stands as the first step of an entry that is free.
 DEAD_ENTRY = -2
 # Counters: entries ever used, the first free one of them, how many are free, how many are in use,
-# the time up to which everything due has happened; and the first three for steps.
+# the time up to which everything due has happened; the first three for steps; and a sum that nobody
+# reads.
 USED, FREE, IDLE, LIVE, SETTLED, STEPS_USED, STEPS_FREE, STEPS_IDLE = 0, 1, 2, 3, 4, 5, 6, 7
+TOUCHED = 8
 # The question: one line of numbers. `PAST` and `FUTURE` of NONE are without bound; an `END` of NONE
 # is the evaluation time itself.
 KIND, START, PAST, FUTURE, EVERY, END = 0, 1, 2, 3, 4, 5
@@ -179,15 +181,32 @@ def _wait(entries: Ints, entry: int, steps: Ints, due: Ints, settled: int) -> No
 
 
 @helper
+def _buckets(entries: Ints, heads: Ints, steps: Ints, counters: Ints, batch: Ints) -> Ints:
+    """The bucket of every batch row.
+
+    What stands there is read already here, all together, so that waiting for memory overlaps.
+    """
+    buckets = np.empty(batch.shape[0], np.int64)
+    for source in range(batch.shape[0]):
+        state = 0
+        for column in range(KEYS, batch.shape[1]):
+            state = mix(state, batch[source, column])
+        buckets[source] = state & (heads.shape[0] - 1)
+    sum_of_reads = 0
+    for source in range(batch.shape[0]):
+        entry = heads[buckets[source]]
+        if entry != NONE and entries[entry, FIRST] != NONE:
+            sum_of_reads += steps[entries[entry, FIRST], STEP_NEXT]
+    counters[TOUCHED] = sum_of_reads
+    return buckets
+
+
+@helper
 def _find_entry(
-    entries: Ints, heads: Ints, counters: Ints, batch: Ints, source: int
+    entries: Ints, heads: Ints, counters: Ints, batch: Ints, source: int, bucket: int
 ) -> tuple[int, bool]:
     """The entry of a key, and whether it had to be made; then it does not wait yet."""
     width = batch.shape[1] - KEYS
-    state = 0
-    for column in range(KEYS, KEYS + width):
-        state = mix(state, batch[source, column])
-    bucket = state & (heads.shape[0] - 1)
     entry = heads[bucket]
     while entry != NONE:
         same = True
@@ -235,11 +254,12 @@ def profile_add(
     """
     out = np.empty(batch.shape, np.int64)
     count = 0
+    buckets = _buckets(entries, heads, steps, counters, batch)
     for source in range(batch.shape[0]):
         start, end = max(batch[source, FROM], floor), batch[source, TO]
         if start > end:
             continue
-        entry, made = _find_entry(entries, heads, counters, batch, source)
+        entry, made = _find_entry(entries, heads, counters, batch, source, buckets[source])
         _fold(entries, entry, steps, counters, floor)
         height = entries[entry, BASE]
         before = NONE

@@ -1,0 +1,60 @@
+"""Conjunctions below temporal operators give what the definitions give."""
+
+from random import Random
+
+import pytest
+
+from larspark.base.atoms import Atom, Element
+from larspark.base.facts import Row, RowBatch
+from larspark.language import parse_program
+from larspark.meaning.check import check
+from larspark.meaning.oracle import output_stream
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
+
+BODIES = (
+    "[3] some (a(X) and b(X))",
+    "[3] some (a(X) and c(X,Y) and Y >= X)",
+    "[3] some (a(X) and not b(X))",
+    "[2] some (a(X) and not b(X)), [2] some (b(X) and not a(X))",
+    "[3] @T (a(X) and not b(X)), [1] @T+1 b(_)",
+    "[*] some (a(X) and not c(X,_))",
+    "[4,+2] some (a(X) and b(X))",
+    "[4 every 2] some (a(X) and b(X))",
+    "[2] always (a(X) and X > 0)",
+    "[3] some a(X), not [3] @T (a(1) and not b(1)), [1] @T a(_)",
+    "([3] some (a(X) and b(X))) or b(X)",
+    "b(X), not (not [3] some (a(X) and b(X)))",
+    "[#4] some (a(X) and b(X))",
+)
+
+
+@pytest.mark.parametrize("hindsight", [False, True])
+@pytest.mark.parametrize("body", BODIES)
+def test_a_conjunction_below_a_temporal_operator(body: str, hindsight: bool) -> None:
+    program = parse_program(f"q(X) :- {body}. #input a/1, b/1, c/2.").program
+    assert program is not None
+    checked = check(program)
+    holding = 0
+    for seed in range(25):
+        random = Random(seed)
+        elements = sorted(element(random) for _ in range(random.randint(1, 20)))
+        expected = dict(output_stream(checked, elements, start=1, to=10, hindsight=hindsight))
+        session = Session(checked, engine="interval", settings=Settings(1, hindsight))
+        rows = [Row(t, atom, 0) for t, atom in elements]
+        found = {}
+        if hindsight:
+            session.append(RowBatch(rows, 10))
+        for t in range(1, 11):
+            if not hindsight:
+                session.append(RowBatch([row for row in rows if row.t == t], t))
+            found.update((point.t, point.atoms) for point in session.advance(t).points())
+        assert found == expected, (seed, elements)
+        holding += sum(map(bool, expected.values()))
+    assert holding > 0
+
+
+def element(random: Random) -> Element:
+    name = random.choice("aabbcc")
+    args = tuple(random.randint(0, 2) for _ in range(2 if name == "c" else 1))
+    return Element(random.randint(1, 9), Atom(name, args))

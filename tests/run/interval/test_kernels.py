@@ -1,0 +1,224 @@
+"""Kernels against obvious twins: counts over time, formulas read off rows, rows that pass."""
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from larspark.base.terms import Arithmetic, Constant, Variable
+from larspark.run.interval.constants import Constants
+from larspark.run.interval.kernels import distinct, groups, profile, scan, select
+from larspark.run.interval.kernels.compile import Kernel
+from larspark.run.interval.kernels.layout import FOREVER, NONE, Ints
+from larspark.run.interval.profiles import Profile, WindowSize
+from larspark.run.interval.steps import WhereStep, where_step
+
+MODULES = (distinct, groups, profile, scan, select)
+LAST = 30
+
+intervals = st.tuples(st.integers(1, LAST), st.integers(0, 12), st.integers(0, 1)).map(
+    lambda drawn: (drawn[0], drawn[0] + drawn[1], drawn[2])
+)
+constants_of_all_kinds = st.sampled_from([-3, 0, 2, 2.5, -0.25, 2**61, 2**62, 1e300, "a", "b"])
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Kernels compiled, and as Python runs them."""
+    found = [k for module in MODULES for k in vars(module).values() if isinstance(k, Kernel)]
+    before = [kernel.run for kernel in found]
+    for kernel in found:
+        kernel.run = kernel.compiled() if request.param == "compiled" else kernel.interpret
+    yield
+    for kernel, run in zip(found, before, strict=True):
+        kernel.run = run
+
+
+@pytest.mark.usefixtures("way")
+@given(added=st.lists(intervals, max_size=8), removals=st.data())
+@settings(max_examples=60)
+def test_counts_tell_where_they_become_one_and_cease_to_be(
+    added: list[tuple[int, int, int]], removals: st.DataObject
+) -> None:
+    counted, counts = Profile(width=1, settled=0), Counter[tuple[int, int]]()
+    order = removals.draw(st.permutations(range(len(added))))
+    for sign, which in ((1, range(len(added))), (-1, order)):
+        for number in which:
+            start, end, key = added[number]
+            changed = counted.change(np.array([[start, end, key]]), sign, 1)
+            before = {point for point, count in counts.items() if count > 0}
+            for t in range(start, end + 1):
+                counts[t, key] += sign
+            after = {point for point, count in counts.items() if count > 0}
+            assert sorted(points(changed)) == sorted(before ^ after)
+
+
+@pytest.mark.usefixtures("way")
+@given(
+    seen=st.dictionaries(
+        st.integers(0, 14), st.tuples(st.integers(0, 20), st.integers(0, 6)), max_size=8
+    ),
+    past=st.integers(0, 3),
+    future=st.integers(0, 2),
+    end=st.sampled_from([None, 16]),
+)
+@settings(max_examples=60)
+def test_a_sweep_finds_where_every_time_point_of_the_window_is_seen(
+    seen: dict[int, tuple[int, int]], past: int, future: int, end: int | None
+) -> None:
+    """A time point is seen from an interval of evaluation times that have it in their window.
+
+    A timeline that ends with the evaluation time shows no time point before it has come.
+    """
+    if end is None:
+        future = 0
+    sweep = Profile(0, -1, WindowSize(0, past, future, 1, end))
+    seen_from: dict[int, range] = {}
+    found: set[int] = set()
+    for time, (start, length) in seen.items():
+        low, high = max(start, time - future), min(start + length, time + past)
+        seen_from[time] = range(low, high + 1)
+        if low <= high:
+            changed = sweep.change(np.array([[low, high]]), 1, 0)
+            found ^= {t for begin, last in changed.tolist() for t in range(begin, last + 1)}
+    for t in range(20):
+        window = range(max(0, t - past), min(t + future, t if end is None else end) + 1)
+        whole = all(t in seen_from.get(time, ()) for time in window)
+        assert (t in found) == (len(window) > 0 and whole)
+
+
+@pytest.mark.usefixtures("way")
+@given(
+    rows=st.lists(st.tuples(*[st.integers(0, 20)] * 2, st.integers(0, 2)), max_size=6),
+    past=st.sampled_from([NONE, 0, 3]),
+    future=st.sampled_from([NONE, 0, 2]),
+    every=st.integers(1, 4),
+)
+@settings(max_examples=60)
+def test_a_scan_gives_the_evaluation_times_whose_window_holds_the_time_point(
+    rows: list[tuple[int, int, int]], past: int, future: int, every: int
+) -> None:
+    given_rows = np.array([[known, FOREVER, time, 4 * key] for known, time, key in rows], np.int64)
+    found = scan.scan.run(
+        given_rows.reshape(-1, 4),
+        np.empty((0, 2), np.int64),
+        np.empty((0, 2), np.int64),
+        scan.WINDOW,
+        past,
+        future,
+        every,
+        np.array([scan.PICK_TIME, 3]),
+    )
+    expected = []
+    for t in range(50):
+        pivot = t // every * every
+        for known, time, key in rows:
+            low = -FOREVER if past == NONE else pivot - past
+            high = FOREVER if future == NONE else pivot + future
+            if t >= known and low <= time <= high:
+                expected.append((t, (4 * time, 4 * key)))
+    assert sorted(point for point in points(found, until=49)) == sorted(expected)
+
+
+@pytest.mark.usefixtures("way")
+@given(
+    left=st.lists(constants_of_all_kinds, min_size=1, max_size=6),
+    right=constants_of_all_kinds,
+    comparison=st.sampled_from(["=", "!=", "<", "<=", ">", ">="]),
+    negated=st.booleans(),
+    mirrored=st.booleans(),
+)
+@settings(max_examples=100)
+def test_comparisons_order_constants_of_every_kind(
+    left: list[Constant], right: Constant, comparison: str, negated: bool, mirrored: bool
+) -> None:
+    constants, column = Constants(), Variable("X")
+    rows = np.array([[1, 1, constants.code(value)] for value in left], np.int64)
+    terms = (right, column) if mirrored else (column, right)
+    where = WhereStep(comparison, *terms, negated, {column: 2}, constants)
+    compares = COMPARISONS[comparison]
+    expected = [
+        value
+        for value in left
+        if compares(*map(order, (right, value) if mirrored else (value, right))) != negated
+    ]
+    for step in (where, where_step(where)):
+        assert [constants.decode(code) for code in step(rows)[:, 2].tolist()] == expected
+
+
+def test_a_comparison_with_arithmetic_is_left_to_arithmetic() -> None:
+    x = Variable("X")
+    where = WhereStep("<", Arithmetic("+", (x, 1)), 3, False, {x: 2}, Constants())
+    assert where_step(where) is where
+
+
+@pytest.mark.usefixtures("way")
+@given(
+    rows=st.lists(st.tuples(*[st.integers(0, 20)] * 2, st.integers(-2, 24)), max_size=8),
+    moves=st.booleans(),
+    pins=st.booleans(),
+)
+@settings(max_examples=60)
+def test_rows_outside_the_timeline_do_not_pass(
+    rows: list[tuple[int, int, int]], moves: bool, pins: bool
+) -> None:
+    lines = [(min(a, b), max(a, b), 4 * time) for a, b, time in rows]
+    # A text is no time point, whatever its place in the table.
+    given_rows = np.array([*lines, (0, 20, 4 * 5 + 1)], np.int64)
+    found = select.in_timeline.run(given_rows, 2, 3, 18, moves, pins)
+    expected = [
+        (max(low, code // 4) if moves else low, high, code // 4 if pins else code)
+        for low, high, code in lines
+        if 3 <= code // 4 <= 18 and not (moves and code // 4 > high)
+    ]
+    assert [tuple(row) for row in found.tolist()] == expected
+
+
+@pytest.mark.usefixtures("way")
+@given(lines=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=12))
+@settings(max_examples=60)
+def test_of_equal_elements_the_first_counts(lines: list[tuple[int, int]]) -> None:
+    found = distinct.first_arrivals.run(np.array(lines, np.int64).reshape(-1, 2))
+    assert found.tolist() == [line not in lines[:number] for number, line in enumerate(lines)]
+
+
+@pytest.mark.usefixtures("way")
+def test_a_run_fills_its_window_at_once_only_at_the_start_of_the_timeline() -> None:
+    rows = np.array([[1, 9, 0], [5, 9, 1], [8, 9, 2]])
+    full = select.full_windows.run(rows, np.array([1, 5, 7]), 1, 3)
+    assert full.tolist() == [[1, 9, 0], [8, 9, 1]]
+
+
+@pytest.mark.usefixtures("way")
+def test_integers_that_do_not_fit_a_code_are_told() -> None:
+    rows = np.zeros((2, 1), np.int64)
+    assert select.code_integers.run(np.array([7, -7]), rows, 0, 1 << 61)
+    assert rows.tolist() == [[28], [-28]]
+    assert not select.code_integers.run(np.array([7, 1 << 61]), rows, 0, 1 << 61)
+
+
+COMPARISONS: dict[str, Callable[[object, object], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def order(value: Constant) -> tuple[bool, Constant]:
+    """Every number comes before every text."""
+    return isinstance(value, str), value
+
+
+def points(given_rows: Ints, until: int = FOREVER) -> list[tuple[int, object]]:
+    return [
+        (t, key[0] if len(key) == 1 else tuple(key))
+        for start, end, *key in given_rows.tolist()
+        for t in range(start, min(end, until) + 1)
+    ]
