@@ -41,9 +41,11 @@ def live(
         except LarsparkError as error:
             failed.append(error)
 
-    # When the clock says what time it is, the future of the program's own elements is not due yet.
-    own_end = not stream.clocked
-    yield from replay(session, accepted(), to=to, hindsight=hindsight, own_end=own_end)
+    def over() -> bool:
+        """Is the stream at its end, and not just stopped, or is it the clock that decides?"""
+        return not stream.stopped and not stream.clocked
+
+    yield from replay(session, accepted(), to=to, hindsight=hindsight, further=over)
     if failed:
         raise failed[0]
 
