@@ -1,6 +1,6 @@
 """Predicates that never came, and those that came instead: the mistake of the first minutes."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from itertools import islice
 
 from larspark.base.atoms import Signature
@@ -15,16 +15,6 @@ class Arrivals:
 
     def __init__(self) -> None:
         self.signatures: set[Signature] = set()
-
-    def noting(self, batches: Iterable[AnyBatch]) -> Iterator[AnyBatch]:
-        """The same batches; their predicates are kept."""
-        for batch in batches:
-            self.add(batch)
-            yield batch
-
-    def add_all(self, batches: Iterable[AnyBatch]) -> None:
-        for batch in batches:
-            self.add(batch)
 
     def add(self, batch: AnyBatch) -> None:
         if isinstance(batch, RowBatch):
