@@ -2,9 +2,9 @@
 
 In a fenced block, the info string says what to do with it: `lars NAME` and `jsonl NAME` are files
 to write, or files of the project that have to look like this, `console` holds commands after `$ `
-with their output, `python` is run, and a `lars` block without a name has to parse. All blocks of a
-document share one folder, in the order of the text. Links lead somewhere, and pictures are those
-that the commands beside them draw.
+with their output, and a `lars` block without a name has to parse. All blocks of a document share
+one folder, in the order of the text; its `python` blocks are run in the end, as one script. Links
+lead somewhere, and pictures are those that the commands beside them draw.
 """
 
 import re
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.in_process import larspark
 
 from larspark.language import parse_program
 
@@ -26,7 +27,6 @@ LINKING = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("ex
 PICTURES = ROOT / "docs" / "pictures"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LARSPARK = Path(sys.executable).with_name("larspark")
 
 
 class Block(NamedTuple):
@@ -42,7 +42,7 @@ def blocks(document: Path) -> list[Block]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_snippet_of_a_document_runs(document: Path, tmp_path: Path) -> None:
-    names: dict[str, object] = {}
+    scripts = [f"import os; os.chdir({str(tmp_path)!r})"]
     # Examples are shown as typed in the root of the project.
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for block in blocks(document):
@@ -57,7 +57,9 @@ def test_every_snippet_of_a_document_runs(document: Path, tmp_path: Path) -> Non
             case "console":
                 run_commands(block.text, document, tmp_path)
             case "python":
-                run_python(block.text, names, tmp_path)
+                scripts.append(block.text)
+    if len(scripts) > 1:
+        run_python("\n".join(scripts))
 
 
 @pytest.mark.parametrize("document", LINKING, ids=lambda path: str(path.relative_to(ROOT)))
@@ -67,6 +69,12 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
             assert (document.parent / target.partition("#")[0]).exists(), target
 
 
+def test_the_index_lists_every_document() -> None:
+    listed = set(LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8")))
+    written = {path.name for path in ROOT.glob("docs/*.md")} - {"README.md"}
+    assert written <= listed
+
+
 def test_the_pictures_are_those_that_their_commands_draw(tmp_path: Path) -> None:
     commands = re.findall(r"^larspark .*", (PICTURES / "README.md").read_text(), re.MULTILINE)
     drawn = set()
@@ -74,9 +82,7 @@ def test_the_pictures_are_those_that_their_commands_draw(tmp_path: Path) -> None
         *words, place = shlex.split(command)[1:]
         name = Path(place).name
         drawn.add(name)
-        subprocess.run(
-            [LARSPARK, *words, tmp_path / name], cwd=ROOT, capture_output=True, check=True
-        )
+        assert larspark(ROOT, *words, str(tmp_path / name)).returncode == 0
         assert (tmp_path / name).read_text() == (PICTURES / name).read_text(), name
     assert drawn == {path.name for path in PICTURES.glob("*.svg")}
 
@@ -88,18 +94,14 @@ def run_commands(text: str, document: Path, folder: Path) -> None:
         words = shlex.split(command)
         if words[0] != "larspark":
             continue
-        done = subprocess.run(
-            [LARSPARK, *words[1:]], cwd=folder, capture_output=True, text=True, timeout=120
-        )
+        done = larspark(folder, *words[1:])
         shown = done.stdout + done.stderr
         assert shown.rstrip() == expected.rstrip(), f"{document.name}: {command}"
 
 
-def run_python(text: str, names: dict[str, object], folder: Path) -> None:
-    script = f"import os; os.chdir({str(folder)!r})\n{text}"
-    previous = str(names.get("script", ""))
-    names["script"] = f"{previous}\n{script}"
+def run_python(script: str) -> None:
+    """Run all Python of a document as one script, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", str(names["script"])], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.in_process import larspark
 
 import larspark as lp
 from larspark import cli
@@ -28,12 +29,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "plant.lars").write_text(PROGRAM)
     (tmp_path / "events.jsonl").write_text(EVENTS)
     return tmp_path
-
-
-def larspark(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [LARSPARK, *words], cwd=folder, capture_output=True, text=True, timeout=60
-    )
 
 
 def at_a_terminal(folder: Path, *words: str) -> str:
@@ -108,9 +103,6 @@ def test_a_terminal_is_not_steered_by_a_stream(folder: Path) -> None:
     (folder / "evil.jsonl").write_text('{"t": 1, "predicate": "temp", "args": ["\\u001b[2J", 99]}')
     for words in (
         ("run", "plant.lars", "-s", "evil.jsonl"),
-        ("run", "plant.lars", "-s", "evil.jsonl", "--as", "changes"),
-        ("models", "plant.lars", "-s", "evil.jsonl", "--at", "1"),
-        ("query", "temp(M, V)", "-s", "evil.jsonl", "--at", "1"),
         ("show", "plant.lars", "-s", "evil.jsonl"),
     ):
         seen = at_a_terminal(folder, *words)

@@ -118,7 +118,7 @@ def _worst_day(console: Console, found: Found) -> int:
     first, last = day * DAY, (day + 1) * DAY - 1
     shown = {"rough", "stranded", "trouble", "recovered"}
     rows = [row for row in found if row[0].predicate in shown]
-    console.print(f"\n[bold]The worst day, {_when(first)[:10]}, in UTC[/]")
+    console.print(f"\n[bold]The worst day, {_when(first)[:10]}[/]")
     laid_out = timeline((), rows, start=first, end=last, tick=MINUTE)
     for line in timeline_lines(laid_out, width=min(console.width, 130), people=True):
         console.print(line, soft_wrap=True)

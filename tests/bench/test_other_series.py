@@ -4,7 +4,7 @@ import pytest
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
-from larspark.bench import hypothetical, reading, start, ticker, ticker_streams
+from larspark.bench import hypothetical, reading, start, ticker, ticker_soak, ticker_streams
 from larspark.bench.workload import checked_program
 
 
@@ -56,8 +56,8 @@ def test_hypothetical_answers_are_told_in_parts() -> None:
     measured = list(hypothetical.hypothetical("hypothetical", 200, silent))
     assert {one.bench for one in measured} == {
         "hypothetical/state",
-        "hypothetical/changes",
         "hypothetical/answers",
+        "hypothetical/changes",
     }
     assert sum(one.more["facts"] for one in measured) == 600
     assert hypothetical.readings(200) == hypothetical.readings(200)
@@ -72,3 +72,9 @@ def test_every_form_of_a_stream_is_read() -> None:
 def test_the_first_answer_comes_from_a_process_of_its_own() -> None:
     (measured,) = start.start("start", 1, silent)
     assert measured.more["milliseconds"] > 0
+
+
+def test_a_soak_of_ticker_is_told_in_parts_with_what_is_kept() -> None:
+    parts = list(ticker_soak.soak("soak/ticker", 100, silent))
+    assert [one.engine for one in parts] == ["asp, incremental"] * 10 + ["tms"] * 10
+    assert all(0 < one.more["ground_rules"] < 2_000 for one in parts)

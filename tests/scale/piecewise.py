@@ -13,7 +13,7 @@ from larspark.run.protocol import Settings
 from larspark.run.replay import intervals, replay
 from larspark.run.session import Session
 from larspark.scale.facts import Shape, atom_shape
-from larspark.scale.job import Job
+from larspark.scale.job import Job, load
 from larspark.scale.layout import Wish
 from larspark.scale.pack import SCHEMA, pack_partition
 from larspark.scale.prepare import Prepared, prepare
@@ -51,9 +51,23 @@ def answers_of(job: Job, sources: Sequence[tuple[Shape, Partitions]]) -> list[In
     found: list[Interval] = []
     for piece in range(job.grid.pieces):
         mask = pa.array([number == piece for number in table["piece"].to_pylist()])
-        rows = answer_piece(table.filter(mask), job.text()).to_pylist()
+        rows = answer_piece(table.filter(mask), load(job.text())).to_pylist()
         found += [(row["atom"], row["from"], row["to"]) for row in rows if row["atom"] is not None]
     return joined(found)
+
+
+def model_rows(job: Job, shape: Shape, partitions: Partitions) -> list[tuple[int, int, str]]:
+    """Times, numbers and atoms of all answer streams."""
+    packed = [
+        batch for batches in partitions for batch in pack_partition(batches, shape, job.text())
+    ]
+    table = pa.Table.from_batches(packed, SCHEMA)
+    found: list[tuple[int, int, str]] = []
+    for piece in range(job.grid.pieces):
+        mask = pa.array([number == piece for number in table["piece"].to_pylist()])
+        rows = answer_piece(table.filter(mask), load(job.text())).to_pylist()
+        found += [(row["t"], row["model"], row["atom"]) for row in rows]
+    return found
 
 
 def joined(found: Sequence[Interval]) -> list[Interval]:

@@ -156,3 +156,29 @@ def test_a_model_that_is_no_answer_stream_is_called_so() -> None:
     q = Atom("q")
     found = explain_atom(checked("q :- p."), q, 4, stream("@3 p."), models=[{4: [q]}])
     assert "is no answer stream" in str(found)
+
+
+def test_a_moment_is_told_where_time_points_are_moments() -> None:
+    program = checked("#tick 1 min. q :- [3 min] some p.")
+    moment = 22_619_820
+    found = explain_atom(program, Atom("q"), moment, [Element(moment, Atom("p"))])
+    assert str(found).splitlines()[-1] == "time point 22619820 is 2013-01-03 05:00 UTC"
+    early = explain_atom(program, Atom("q"), 3, [Element(3, Atom("p"))])
+    assert "time point" not in str(early)
+
+
+def test_what_does_not_fit_beside_goes_below() -> None:
+    program = checked("q :- p(X), [3] some r(X), s. s :- [2] some r(_).", "rules.lars")
+    facts = [Element(3, Atom("r", ("a",))), Element(4, Atom("p", ("a",)))]
+    found = explain_atom(program, Atom("q"), 4, facts)
+    assert list(found.lines(people=False, width=44)) == [
+        "q at 4",
+        "│  q :- p(X), [3] some r(X), s.",
+        "│     rules.lars:1, X = a",
+        "├─ p(a)   @4 p(a)",
+        "├─ [3] some r(a)   @3 r(a) in [3,4]",
+        "└─ s at 4",
+        "   │  s :- [2] some r(_).   rules.lars:1",
+        "   └─ [2] some r(_)   @3 r(a) in [3,4]",
+        "holds until 4 if nothing more arrives",
+    ]

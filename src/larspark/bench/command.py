@@ -18,6 +18,8 @@ _REMARKS = {
     "evaluated_without_skipping": "{:,} without skipping",
     "milliseconds": "{:,} ms in all",
     "part": "part {}",
+    "ground_rules": "{:,} ground rules",
+    "slowest_milliseconds": "{} ms the slowest",
     "bytes_per_row": "{} bytes a row",
     "pending": "{:,} pending",
     "init_seconds": "{} s to begin",

@@ -1,13 +1,14 @@
 """Hypothetical answers on a plant: time per fact over the run, and how much is pending.
 
 A thousand machines send readings; ten rules with windows up to 20 derive alarms. `state` keeps the
-candidates only, `changes` also tells at every time point which answers are new, strengthened,
-confirmed or refuted, `answers` also lists the ten answers that lack least at every hundredth.
+candidates only, `answers` also lists the ten answers that lack least at every hundredth time point,
+`changes` tells at every time point which answers are new, strengthened, confirmed or refuted.
 """
 
+import tracemalloc
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -36,8 +37,8 @@ WINDOW = 20
 MACHINES = 1_000
 RATE = 100
 
-Mode = Literal["state", "changes", "answers"]
-MODES: tuple[Mode, ...] = ("state", "changes", "answers")
+Mode = Literal["state", "answers", "changes"]
+MODES: tuple[Mode, ...] = ("state", "answers", "changes")
 
 # What a machine sends, as often as it stands here, and the values it can have.
 _KINDS: tuple[tuple[str, tuple[int | str, ...]], ...] = (
@@ -51,8 +52,11 @@ _KINDS: tuple[tuple[str, tuple[int | str, ...]], ...] = (
 _EVENTS = ("start", "stop", "visit")
 _PARTS = 10
 
+# What is sent at some time points, in order.
+Part: TypeAlias = list[tuple[int, list[Atom]]]
 
-def readings(facts: int) -> list[tuple[int, list[Atom]]]:
+
+def readings(facts: int) -> Part:
     """What the machines send, time point by time point."""
     random = np.random.default_rng(1)
     machines = random.integers(0, MACHINES, facts).tolist()
@@ -75,19 +79,42 @@ def _sent(machine: str, kind: int, draw: float) -> Atom:
 def hypothetical(bench: str, facts: int, tell: Tell) -> Iterator[Measurement]:
     """Every way to listen, told in tenths of the run, so that one sees whether they differ."""
     stream = readings(facts)
+    length = max(1, len(stream) // _PARTS)
+    parts = [stream[first : first + length] for first in range(0, len(stream), length)]
+    tell(f"{bench}: memory")
+    held = _held(parts)
     for mode in MODES:
         tell(f"{bench}: {mode}")
-        yield from _run(f"{bench}/{mode}", stream, mode)
+        yield from _run(f"{bench}/{mode}", parts, mode, held if mode == "state" else None)
 
 
-def _run(bench: str, stream: list[tuple[int, list[Atom]]], mode: Mode) -> Iterator[Measurement]:
+def _session(mode: Mode) -> Hypotheses:
     parsed = parse_formula(QUERY)
     if parsed.formula is None:
         raise LarsparkError(parsed.problems)
-    session = Hypotheses(checked_program(PROGRAM), parsed.formula, start=0, follow=mode != "state")
-    length = max(1, len(stream) // _PARTS)
-    for number, first in enumerate(range(0, len(stream), length), 1):
-        part = stream[first : first + length]
+    return Hypotheses(checked_program(PROGRAM), parsed.formula, start=0, follow=mode == "changes")
+
+
+def _held(parts: list[Part]) -> list[int]:
+    """The bytes that are held after each part; to count them slows down, so it is a run apart."""
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    session = _session("state")
+    held = []
+    for part in parts:
+        for t, atoms in part:
+            session.append(t, atoms)
+            session.advance(t)
+        held.append(tracemalloc.get_traced_memory()[0] - before)
+    tracemalloc.stop()
+    return held
+
+
+def _run(
+    bench: str, parts: list[Part], mode: Mode, held: list[int] | None
+) -> Iterator[Measurement]:
+    session = _session(mode)
+    for number, part in enumerate(parts, 1):
         watch = Stopwatch()
         changes = 0
         with no_garbage_collection(), watch.running():
@@ -104,7 +131,7 @@ def _run(bench: str, stream: list[tuple[int, list[Atom]]], mode: Mode) -> Iterat
             "hypothetical",
             watch.seconds / count * 1e9,
             watch.seconds / len(part) * 1e6,
-            None,
+            None if held is None else held[number - 1],
             more={
                 "cpu_ns_per_fact": round(watch.cpu_seconds / count * 1e9, 1),
                 "part": number,

@@ -51,10 +51,13 @@ _BENCHMARKS = (
     Benchmark("sparse", "one fact at every time point, three rules", series.sparse),
     Benchmark("gap", "a million time points without input", series.gap),
     Benchmark("soak", "ten million facts over a million time points", series.soak),
+    Benchmark("soak/ticker", "scenario B over a hundred thousand time points", series.soak_ticker),
     Benchmark("start", "the first answer of `larspark run`", series.start),
     Benchmark("hypothetical", "what may become true, on a thousand machines", series.hypothetical),
     Benchmark("feeds", "reading facts, in every form", series.feeds),
-    Benchmark("spark", "batch on Spark, two cores", series.spark),
+    Benchmark("spark/cooling", "batch: the cooling system of 1,000 machines", series.spark),
+    Benchmark("spark/diamond", "batch: `[n] some`", series.spark),
+    Benchmark("spark/join", "batch: paths of two steps", series.spark),
 )
 
 

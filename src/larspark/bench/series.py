@@ -7,7 +7,7 @@ from itertools import product
 from typing import Protocol
 
 from larspark.bench import hypothetical as hypotheses
-from larspark.bench import laser, limits, ticker
+from larspark.bench import laser, limits, ticker, ticker_soak
 from larspark.bench import reading as files
 from larspark.bench import soak as endurance
 from larspark.bench import spark as on_spark
@@ -140,6 +140,11 @@ def soak(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     return endurance.soak(bench, 20_000 if quick else 1_000_000, tell)
 
 
+def soak_ticker(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """Ten thousand time points in each of ten parts, or two hundred."""
+    return ticker_soak.soak(bench, 2_000 if quick else 100_000, tell)
+
+
 def start(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     """The first answer."""
     return beginning.start(bench, _repetitions(quick), tell)
@@ -156,8 +161,8 @@ def feeds(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 
 
 def spark(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
-    """Batch on Spark."""
-    return on_spark.spark(bench, quick, tell)
+    """Batch on Spark; the workload is the last part of the name."""
+    return on_spark.spark(bench, bench.rsplit("/", 1)[1], quick, tell)
 
 
 def _repetitions(quick: bool) -> int:

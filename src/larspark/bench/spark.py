@@ -29,6 +29,7 @@ from larspark.run.session import Session
 PACKAGE = "pyspark"
 WINDOW = 20
 KEYS = 1000
+_RATE = 1000
 _FILES = 8
 _SEED = 2017
 _CORES = 2
@@ -78,8 +79,8 @@ class Contestant:
     answer: Callable[[], Sums | None]
 
 
-def spark(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
-    """The cooling system by time and by key, then the diamond and the join."""
+def spark(bench: str, title: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """The cooling system by time and by key, the diamond, or the join."""
     if find_spec(PACKAGE) is None:
         return
     # Nobody else needs it.
@@ -87,13 +88,11 @@ def spark(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 
     tell(f"{bench}: starting Spark")
     session = local_session(_CORES, quiet=True)
-    repetitions = 1 if quick else 3
     with TemporaryDirectory(prefix="larspark-bench-") as name:
         tell(f"{bench}: writing facts")
-        tasks = _tasks(Path(name), 200_000 if quick else 10_000_000, 50_000 if quick else 2_000_000)
-        for title, task in tasks.items():
-            contestants = _contestants(session, title, task)
-            yield from _contest(f"{bench}/{title}", task, contestants, repetitions, tell)
+        task = _task(Path(name, title), title, quick)
+        contestants = _contestants(session, title, task)
+        yield from _contest(bench, task, contestants, 1 if quick else 2, tell)
 
 
 def _contest(
@@ -192,14 +191,13 @@ def _sums(answers: Any) -> Sums:
     return tuple(row)
 
 
-def _tasks(folder: Path, cooling: int, others: int) -> dict[str, Task]:
-    rate = 1000
-    pairs, path = unique_pairs(rate, others // rate), chain(rate, others // rate)
-    return {
-        "cooling": _cooling(folder / "cooling", cooling),
-        "diamond": _written(folder / "diamond", DIAMOND, pairs),
-        "join": _written(folder / "join", JOIN, path),
-    }
+def _task(folder: Path, title: str, quick: bool) -> Task:
+    if title == "cooling":
+        return _cooling(folder, 200_000 if quick else 10_000_000)
+    last = 50 if quick else 2_000
+    if title == "diamond":
+        return _written(folder, DIAMOND, unique_pairs(_RATE, last))
+    return _written(folder, JOIN, chain(_RATE, last))
 
 
 def _cooling(folder: Path, facts: int) -> Task:

@@ -25,6 +25,8 @@ QUICK_WINDOWS = (20, 200)
 # How the time grows with the number of time points is measured with this window.
 TIME_POINTS = (100, 250, 500, 1000)
 MIDDLE_WINDOW = 60
+# The first run also loads code; on a machine that others use too, the best one says most.
+REPETITIONS = 2
 # At so many time points of scenario B the output is compared with those of all answer streams.
 CHECKED_POINTS = 10
 
@@ -119,7 +121,7 @@ def _tms(checked: Checked, given: Iterable[Atom]) -> Engine:
 
 
 class Ticking(Protocol):
-    """What is measured of an engine: that it takes elements in and answers."""
+    """What is measured of an engine or of code by hand: that it takes elements in and answers."""
 
     def append(self, batch: RowBatch) -> None: ...
 
@@ -157,23 +159,27 @@ class Scenario:
 
 
 def measure(bench: str, setup: Setup, tell: Tell) -> list[Measurement]:
-    """Run every engine, compare the outputs, and only then tell the times."""
+    """Run every engine, in turns, compare the outputs, and only then tell the best times."""
     engines: dict[str, _Make] = {"interval": _interval} if setup.single else {}
     if find_spec("clingo") is not None:
         engines |= _SOLVERS
         if setup.by_hand is not None:
             engines["clingo by hand"] = _by_hand(setup)
     checked = checked_program(setup.program, setup.background)
-    measured: list[Measurement] = []
+    best: dict[str, Measurement] = {}
     outputs: dict[str, Outputs] = {}
-    for name, make in engines.items():
-        tell(f"{bench}, window {setup.window}: {name}")
-        one, outputs[name] = _run(bench, setup, checked, name, make)
-        measured.append(one)
+    for turn in range(1, REPETITIONS + 1):
+        for name, make in engines.items():
+            tell(f"{bench}, window {setup.window}: {name}, run {turn} of {REPETITIONS}")
+            one, outputs[name] = _run(bench, setup, checked, name, make)
+            if name not in best or one.ns_per_fact < best[name].ns_per_fact:
+                best[name] = one
     tell(f"{bench}, window {setup.window}: checking the answers")
     compare(bench, setup, checked, outputs)
-    base = measured[0].ns_per_fact if measured else 1
-    return [replace(one, ratio=one.ns_per_fact / base) for one in measured]
+    if "interval" not in best:
+        return list(best.values())
+    base = best["interval"].ns_per_fact
+    return [replace(one, ratio=one.ns_per_fact / base) for one in best.values()]
 
 
 def _run(

@@ -1,6 +1,7 @@
 """The signals of Ticker's scenarios, generated as 001 describes them."""
 
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import count, islice, pairwise
 
 import numpy as np
 
@@ -41,32 +42,34 @@ def background() -> frozenset[Atom]:
 
 def retrieval(window: int, last: int, *, busy: bool) -> Signals:
     """Requests, cached items, nodes that are down and quality levels: few (B1) or many (B2)."""
+    return list(islice(endless_retrieval(window, busy=busy), last))
+
+
+def endless_retrieval(window: int, *, busy: bool) -> Iterator[list[Atom]]:
+    """The same signals, time point by time point, without an end."""
     random = np.random.default_rng(_SEED)
-    return (_busy if busy else _calm)(random, window, last)
+    return (_busy if busy else _calm)(random, window)
 
 
-def _calm(random: np.random.Generator, window: int, last: int) -> Signals:
+def _calm(random: np.random.Generator, window: int) -> Iterator[list[Atom]]:
     levels = random.integers(_LEVELS, size=_NODES)
     changed = np.ones(_NODES, bool)
-    signals: Signals = []
-    for _ in range(last):
+    while True:
         atoms = [fact("qLev", int(node), int(levels[node])) for node in np.flatnonzero(changed)]
         atoms += [fact("req", item, _node(random)) for item in _ITEMS if random.random() < 0.1]
         if random.random() < 0.1:
             atoms.append(fact("cache", str(random.choice(_ITEMS)), _node(random)))
         if random.random() < 0.1:
             atoms.append(fact("down", _node(random)))
-        signals.append(atoms)
+        yield atoms
         changed = random.random(_NODES) < 3 / window
         levels[changed] = random.integers(_LEVELS, size=int(changed.sum()))
-    return signals
 
 
-def _busy(random: np.random.Generator, window: int, last: int) -> Signals:
+def _busy(random: np.random.Generator, window: int) -> Iterator[list[Atom]]:
     levels = random.integers(_LEVELS, size=_NODES)
     down_until = np.zeros(_NODES, np.int64)
-    signals: Signals = []
-    for t in range(last):
+    for t in count():
         atoms: list[Atom] = []
         for item in _ITEMS:
             if random.random() < 0.5:
@@ -81,8 +84,7 @@ def _busy(random: np.random.Generator, window: int, last: int) -> Signals:
         if random.random() < 1 / window:
             down_until[_node(random)] = t + int(1.5 * window)
         atoms += [fact("down", int(node)) for node in np.flatnonzero(down_until > t)]
-        signals.append(atoms)
-    return signals
+        yield atoms
 
 
 def _node(random: np.random.Generator) -> int:

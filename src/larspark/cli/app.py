@@ -12,6 +12,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    epilog="First: [bold]larspark run program.lars --stream events.jsonl[/bold]. "
+    "Each command has its own [bold]--help[/bold], with an example.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

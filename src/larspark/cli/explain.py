@@ -67,7 +67,7 @@ def explain(
         write_file(svg, found.to_svg())
     with writer(None, json) as out:
         if out.people or text:
-            for line in found.lines(out.people):
+            for line in found.lines(out.people, out.width if out.people else None):
                 out.line(line)
         else:
             out.json(found.to_json())

@@ -44,6 +44,9 @@ class EngineName(StrEnum):
     ORACLE = "oracle"
 
 
+# The help of a command shows its options in these groups.
+TIMELINE, READING, ENGINE, LIVE = "Timeline", "Reading", "Engine", "Live runs"
+
 ProgramFile = Annotated[
     Path, typer.Argument(metavar="PROGRAM", help="A .lars file.", callback=existing)
 ]
@@ -66,34 +69,74 @@ BackgroundFiles = Annotated[
         callback=all_existing,
     ),
 ]
-EngineOption = Annotated[EngineName, typer.Option("--engine", "-e", help="Who computes.")]
-DialectOption = Annotated[Dialect, typer.Option(help="How to read the program.")]
-FromOption = Annotated[int | None, typer.Option("--from", help="The timeline's first time point.")]
-UntilOption = Annotated[int | None, typer.Option("--until", help="The timeline's last time point.")]
-HindsightOption = Annotated[bool, typer.Option("--hindsight", help="Know the whole stream.")]
-MapOption = Annotated[
-    str | None, typer.Option("--map", help="Columns to atoms: 'time -> temp(sensor, value)'.")
+EngineOption = Annotated[
+    EngineName, typer.Option("--engine", "-e", help="Who computes.", rich_help_panel=ENGINE)
 ]
-OnErrorOption = Annotated[OnError, typer.Option("--on-error", help="What a bad line does.")]
-LatenessOption = Annotated[int, typer.Option(min=0, help="Time points of disorder to put right.")]
+DialectOption = Annotated[Dialect, typer.Option(help="How to read the program.")]
+FromOption = Annotated[
+    int | None,
+    typer.Option("--from", help="The timeline's first time point.", rich_help_panel=TIMELINE),
+]
+UntilOption = Annotated[
+    int | None,
+    typer.Option("--until", help="The timeline's last time point.", rich_help_panel=TIMELINE),
+]
+HindsightOption = Annotated[
+    bool, typer.Option("--hindsight", help="Know the whole stream.", rich_help_panel=TIMELINE)
+]
+MapOption = Annotated[
+    str | None,
+    typer.Option(
+        "--map", help="Columns to atoms: 'time -> temp(sensor, value)'.", rich_help_panel=READING
+    ),
+]
+OnErrorOption = Annotated[
+    OnError, typer.Option("--on-error", help="What a bad line does.", rich_help_panel=READING)
+]
+LatenessOption = Annotated[
+    int, typer.Option(min=0, help="Time points of disorder to put right.", rich_help_panel=READING)
+]
 TimeLimitOption = Annotated[
     float | None,
-    typer.Option("--time-limit", min=0.001, help="Seconds that one evaluation may take."),
+    typer.Option(
+        "--time-limit",
+        min=0.001,
+        help="Seconds that one evaluation may take.",
+        rich_help_panel=ENGINE,
+    ),
 ]
 IncrementalOption = Annotated[
-    bool, typer.Option("--incremental", help="Keep the solver of `asp` from tick to tick.")
+    bool,
+    typer.Option(
+        "--incremental", help="Keep the solver of `asp` from tick to tick.", rich_help_panel=ENGINE
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON Lines, also at a terminal.")]
 ClockOption = Annotated[
-    str | None, typer.Option(help="Time points by the clock, such as '1s': facts may lack `t`.")
+    str | None,
+    typer.Option(
+        help="Time points by the clock, such as '1s': facts may lack `t`.", rich_help_panel=LIVE
+    ),
 ]
-FollowOption = Annotated[bool, typer.Option("--follow", help="Wait for a file to grow.")]
+FollowOption = Annotated[
+    bool, typer.Option("--follow", help="Wait for a file to grow.", rich_help_panel=LIVE)
+]
 RetryOption = Annotated[
-    bool, typer.Option(help="Connect again when a connection ends; without, that ends the run.")
+    bool,
+    typer.Option(
+        help="Connect again when a connection ends; without, that ends the run.",
+        rich_help_panel=LIVE,
+    ),
 ]
 RecordOption = Annotated[
-    Path | None, typer.Option(help="Keep the facts of a live run here, as a stream to replay.")
+    Path | None,
+    typer.Option(
+        help="Keep the facts of a live run here, as a stream to replay.", rich_help_panel=LIVE
+    ),
 ]
 EveryOption = Annotated[
-    str, typer.Option(help="When to write: time, change, signal, or every '10 signals'.")
+    str,
+    typer.Option(
+        help="When to write: time, change, signal, or every '10 signals'.", rich_help_panel=LIVE
+    ),
 ]

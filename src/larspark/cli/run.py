@@ -13,6 +13,7 @@ from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.live import Watch, flushed, open_live, parse_every
 from larspark.cli.on_spark import answers_on_spark
 from larspark.cli.options import (
+    TIMELINE,
     BackgroundFiles,
     ClockOption,
     Dialect,
@@ -63,8 +64,12 @@ def run(
     background: BackgroundFiles = None,
     engine: EngineOption = EngineName.AUTO,
     start: FromOption = None,
-    to: Annotated[int | None, typer.Option("--to", help="The last evaluation time.")] = None,
-    at: Annotated[int | None, typer.Option("--at", help="Only this time point.")] = None,
+    to: Annotated[
+        int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
+    ] = None,
+    at: Annotated[
+        int | None, typer.Option("--at", help="Only this time point.", rich_help_panel=TIMELINE)
+    ] = None,
     hindsight: HindsightOption = False,
     until: UntilOption = None,
     lateness: LatenessOption = 0,
@@ -143,6 +148,7 @@ def run(
             else:
                 watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
                 stack.enter_context(watch.watching())
+                # Inside the watch, because the last lines may take their time to get through.
                 out = stack.enter_context(writer(output, json))
                 seen = [watch.draw, arrivals.add, occasions.hear]
                 if monitor is not None:

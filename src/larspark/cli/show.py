@@ -9,6 +9,7 @@ from larspark import api
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
+    TIMELINE,
     BackgroundFiles,
     Dialect,
     DialectOption,
@@ -46,7 +47,9 @@ def show(
     background: BackgroundFiles = None,
     engine: EngineOption = EngineName.AUTO,
     start: FromOption = None,
-    to: Annotated[int | None, typer.Option("--to", help="The last evaluation time.")] = None,
+    to: Annotated[
+        int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
+    ] = None,
     at: Annotated[int | None, typer.Option("--at", help="Draw the windows at it.")] = None,
     view: Annotated[
         tuple[int, int] | None, typer.Option("--view", help="The time points to draw.")

@@ -32,7 +32,7 @@ def live(
     def accepted() -> Iterator[AnyBatch]:
         try:
             for batch in stream.batches():
-                admitted = _admitted(batch, session.derived, stream, failed)
+                admitted = _admitted(batch, session.checked.derived, stream, failed)
                 for observer in observers:
                     observer(admitted)
                 yield admitted
@@ -41,7 +41,11 @@ def live(
         except LarsparkError as error:
             failed.append(error)
 
-    yield from replay(session, accepted(), to=to, hindsight=hindsight)
+    def over() -> bool:
+        """Is the stream at its end, and not just stopped, or is it the clock that decides?"""
+        return not stream.stopped and not stream.clocked
+
+    yield from replay(session, accepted(), to=to, hindsight=hindsight, further=over)
     if failed:
         raise failed[0]
 

@@ -1,6 +1,6 @@
 """Run a session over a stream, batch by batch, and put the pieces of the answer together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow.compute as pc
 
@@ -11,12 +11,19 @@ from larspark.run.session import Session
 
 
 def replay(
-    session: Session, batches: Iterable[AnyBatch], *, to: int | None = None, hindsight: bool = False
+    session: Session,
+    batches: Iterable[AnyBatch],
+    *,
+    to: int | None = None,
+    hindsight: bool = False,
+    further: Callable[[], bool] = lambda: True,
 ) -> Iterator[Answers]:
     """The answers for the whole timeline, in pieces that follow one another.
 
     A time point is answered when a later one is heard of: until then elements may still come.
-    With hindsight nothing is answered before everything was read.
+    With hindsight nothing is answered before everything was read. The last time point is `to`, or
+    else that of the batches and of the program's own elements. When the batches are over, `further`
+    may say that time has not come further than they have.
     """
     end: int | None = None
     for batch in batches:
@@ -30,7 +37,9 @@ def replay(
             break
         if session.start is not None and end > session.start:
             yield from _advance(session, end - 1)
-    if to is None:
+    if not further():
+        to = end if to is None or end is None else min(to, end)
+    elif to is None:
         to = max((t for t in (end, session.last_own) if t is not None), default=None)
     if to is not None:
         yield from _advance(session, to)

@@ -47,11 +47,6 @@ class Session:
         self.engine: Engine = make_engine(self.engine_name, checked, background, settings)
 
     @property
-    def derived(self) -> frozenset[Signature]:
-        """The predicates that the program derives, which a stream must not hold."""
-        return self.checked.derived
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
         told = tuple(getattr(self.engine, "notes", ()))

@@ -21,7 +21,7 @@ from larspark.scale.layout import Wish
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
 from larspark.scale.spread import Sources, answers_of, parallelism, session_of, survey_of
-from larspark.scale.sql import DataFrame, Window, functions
+from larspark.scale.sql import DataFrame
 from larspark.scale.streaming.telling import telling
 from larspark.scale.typed import read_columns, read_signature, typed_answers
 
@@ -62,14 +62,43 @@ def run(
     """
     settings = Settings(start, hindsight, until)
     prepared = prepare(program, background, engine, settings, Wish(shards, slices))
-    sources: Sources
-    if isinstance(facts, DataFrame | Mapping):
-        sources = find_sources(facts, time, map, order)
-    else:
-        sources = find_file_sources(facts, time, map, order)
+    sources = _sources(facts, time, map, order)
     found = run_prepared(prepared, sources, to=to, on_error=on_error)
     # Only these engines can find that there is no answer stream.
     return found.answers if prepared.engine == "interval" else found.answers.dropna()
+
+
+def models(
+    program: str | tree.Program,
+    facts: Given,
+    *,
+    time: str | None = None,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
+    order: str | None = None,
+    background: Iterable[Atom | str] = (),
+    engine: str = "auto",
+    start: int | None = None,
+    to: int | None = None,
+    slices: int | None = None,
+    on_error: OnError = "fail",
+) -> DataFrame:
+    """The outputs of all answer streams at every time point, with the columns t, model, atom.
+
+    Outputs of one time point are numbered from 1 by their sorted texts, each different one once;
+    the numbers of different time points have nothing to do with each other. An output without
+    atoms has one row without an atom, and a time point without an answer stream has no row. The
+    options are those of `run`.
+    """
+    wish = Wish(1, slices)
+    prepared = prepare(program, background, engine, Settings(start), wish, every_model=True)
+    sources = _sources(facts, time, map, order)
+    return run_prepared(prepared, sources, to=to, on_error=on_error).answers
+
+
+def _sources(facts: Given, time: str | None, mapping: str | None, order: str | None) -> Sources:
+    if isinstance(facts, DataFrame | Mapping):
+        return find_sources(facts, time, mapping, order)
+    return find_file_sources(facts, time, mapping, order)
 
 
 class Begun(NamedTuple):
@@ -99,10 +128,10 @@ def run_prepared(
     _refuse(seen, prepared, on_error)
     job = prepared.job(seen.also(heard), to, parallelism(spark))
     if job is None:
-        return Begun(spark.createDataFrame([], step.SPARK_SCHEMA), None)
+        schema = step.SPARK_MODEL_SCHEMA if prepared.every_model else step.SPARK_SCHEMA
+        return Begun(spark.createDataFrame([], schema), None)
     answers = answers_of(spark, sources, surveyed, job)
-    joined = answers if len(job.grid.starts) == 1 else _joined(answers)
-    return Begun(joined, (job.grid.starts[0], job.grid.last))
+    return Begun(answers, (job.grid.starts[0], job.grid.last))
 
 
 def outputs(answers: DataFrame, columns: Mapping[str, str]) -> dict[str, DataFrame]:
@@ -139,15 +168,10 @@ def _refuse(seen: survey.Survey, prepared: Prepared, on_error: OnError) -> None:
         _LOG.warning("facts left out: %d (%s)", seen.skipped, reasons)
 
 
-def _joined(answers: DataFrame) -> DataFrame:
-    """Intervals that a slice ends and the next one continues, made one."""
-    by_time = Window.partitionBy("atom").orderBy("from")
-    before = functions.lag("to").over(by_time)
-    begins = functions.coalesce(functions.col("from") > before + 1, functions.lit(True))
-    return (
-        answers.withColumn("begins", begins.cast("int"))
-        .withColumn("run", functions.sum("begins").over(by_time))
-        .groupBy("atom", "run")
-        .agg(functions.min("from").alias("from"), functions.max("to").alias("to"))
-        .select("atom", "from", "to")
-    )
+def points(answers: DataFrame) -> DataFrame:
+    """A row for every time point of every interval: the column `t` instead of `from` and `to`.
+
+    Works on all answers and on the typed ones of a predicate.
+    """
+    others = [f"`{name}`" for name in answers.columns if name not in ("from", "to")]
+    return answers.selectExpr(*others, "explode(sequence(`from`, `to`)) as t")

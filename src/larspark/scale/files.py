@@ -5,10 +5,10 @@ of its time and keeps the facts of its keys, and nothing is shuffled. Where ther
 so that each split would be read too often, splits are read once, packed, and shuffled.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,10 @@ SPLIT = 500_000
 # With more shards than these, reading every split for each costs more than a shuffle.
 READ_BY_EACH = 4
 _BATCH = 1 << 17
+
+
+# What is done with the answers of a piece, given its number.
+Finish: TypeAlias = Callable[[Any, int], Any]
 
 
 class Split(NamedTuple):
@@ -107,12 +111,13 @@ def pack_splits(
 
 @telling
 def answer_from_files(
-    numbers: Iterable[pa.RecordBatch], parts: Sequence[Part], job_text: str
+    numbers: Iterable[pa.RecordBatch], parts: Sequence[Part], job_text: str, finish: Finish
 ) -> Iterator[pa.RecordBatch]:
     """For every number of a piece, its answers."""
     loaded = load(job_text)
     for piece in _numbers(numbers):
-        yield from answer(piece, facts_of(piece, parts, loaded), loaded).to_batches()
+        answers = answer(piece, facts_of(piece, parts, loaded), loaded)
+        yield from finish(answers, piece).to_batches()
 
 
 def facts_of(piece: int, parts: Sequence[Part], loaded: Loaded) -> list[Facts]:

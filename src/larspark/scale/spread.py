@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from larspark.base.problems import LarsparkError
 from larspark.meaning.partition import Key
-from larspark.scale import files, pack, step, survey
+from larspark.scale import files, joined, pack, step, survey
 from larspark.scale.files import FileSource
-from larspark.scale.job import Job
+from larspark.scale.job import Job, load
 from larspark.scale.prepare import Prepared
 from larspark.scale.session import local_session
 from larspark.scale.shapes import Source
@@ -55,21 +55,43 @@ def _survey_of_rows(source: Source, tick: int | None, key: Key) -> list[Any]:
 def answers_of(
     spark: SparkSession, sources: Sources, surveyed: Sequence[Sequence[Any]], job: Job
 ) -> DataFrame:
-    """The answers of all pieces."""
-    text = job.text()
+    """The answers of all pieces, as maximal intervals; of all answer streams as points."""
+    text, grid = job.text(), job.grid
+    finish, schema = _as_they_are, step.SPARK_SCHEMA
+    to_be_joined = len(grid.starts) > 1 and not job.every_model
+    if job.every_model:
+        schema = step.SPARK_MODEL_SCHEMA
+    elif to_be_joined:
+        buckets = min(grid.pieces, parallelism(spark))
+        finish = partial(joined.packed_answers, grid=grid, buckets=buckets)
+        schema = joined.SPARK_SCHEMA
     if by_themselves(sources, job):
         answering = partial(files.answer_from_files, parts=parts_of(sources, surveyed))
-        pieces = each_number(spark, job.grid.pieces)
-        return pieces.mapInArrow(partial(answering, job_text=text), step.SPARK_SCHEMA)
+        answering = partial(answering, job_text=text, finish=finish)
+        answers = each_number(spark, grid.pieces).mapInArrow(answering, schema)
+    else:
+        answers = _from_payloads(shuffled(spark, sources, job), text, finish, schema)
+    if not to_be_joined:
+        return answers
+    together = answers.repartitionById(buckets, "bucket")
+    return together.mapInArrow(telling(joined.join_partition), step.SPARK_SCHEMA)
 
+
+def _from_payloads(pieces: GroupedData, text: str, finish: files.Finish, schema: str) -> DataFrame:
     # Spark reads from the types which kind of function this is.
     def answer(packed: pa.Table) -> pa.Table:
         try:
-            return step.answer_piece(packed, text)
+            answers = step.answer_piece(packed, load(text))
         except LarsparkError as error:
             raise ToldError(error) from None
+        return finish(answers, packed["piece"][0].as_py())
 
-    return shuffled(spark, sources, job).applyInArrow(answer, step.SPARK_SCHEMA)
+    return pieces.applyInArrow(answer, schema)
+
+
+def _as_they_are(answers: pa.Table, piece: int) -> pa.Table:
+    """One slice is the whole time: its intervals are maximal."""
+    return answers
 
 
 def by_themselves(sources: Sources, job: Job) -> bool:

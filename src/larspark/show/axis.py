@@ -22,15 +22,27 @@ _ROUND_DURATIONS = (
 )
 
 
+def moment_text(t: int, tick: int | None) -> str:
+    """A time point as a moment, where time points are moments; else nothing.
+
+    >>> moment_text(22_619_835, 60_000_000)
+    '2013-01-03 05:15 UTC'
+    >>> moment_text(17, 60_000_000)
+    ''
+    """
+    if tick is None or not _FIRST_CLOCK_TIME <= t * tick <= _LAST_CLOCK_TIME:
+        return ""
+    moment = _EPOCH + timedelta(microseconds=t * tick)
+    return moment.strftime("%Y-%m-%d %H:%M UTC" if tick % _MINUTE == 0 else "%Y-%m-%d %H:%M:%S UTC")
+
+
 class Axis:
     """Names for the time points from `start` to `end`."""
 
     def __init__(self, start: int, end: int, tick: int | None = None) -> None:
         self.start, self.end = start, end
         self._tick = tick or 1
-        self._clock = tick is not None and (
-            _FIRST_CLOCK_TIME <= start * tick <= end * tick <= _LAST_CLOCK_TIME
-        )
+        self.clock = bool(moment_text(start, tick) and moment_text(end, tick))
         self._format = self._clock_format()
 
     def name(self, t: int) -> str:
@@ -41,19 +53,16 @@ class Axis:
         >>> Axis(22_619_820, 22_619_880, tick=60_000_000).name(22_619_835)
         '05:15'
         """
-        if not self._clock:
+        if not self.clock:
             return str(t)
         moment = _EPOCH + timedelta(microseconds=t * self._tick)
         return moment.strftime(self._format)
 
     def title(self) -> str:
         """What the whole axis covers, in words."""
-        if not self._clock:
+        if not self.clock:
             return f"{self.start} to {self.end}"
-        first, last = (
-            _EPOCH + timedelta(microseconds=t * self._tick) for t in (self.start, self.end)
-        )
-        return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+        return f"{moment_text(self.start, self._tick)} to {moment_text(self.end, self._tick)}"
 
     def round_times(self, fewest: float) -> list[int]:
         """Round time points, `fewest` or more apart from each other."""
@@ -86,7 +95,7 @@ class Axis:
         return "".join(cells).rstrip() or self.name(self.start)
 
     def _distances(self) -> Iterator[int]:
-        if self._clock:
+        if self.clock:
             yield from (d // self._tick for d in _ROUND_DURATIONS if d % self._tick == 0)
             # Years and more: the largest round duration, doubled as often as it takes.
             yield from (max(1, _ROUND_DURATIONS[-1] // self._tick) << n for n in count(1))

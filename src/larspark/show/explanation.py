@@ -11,10 +11,11 @@ from larspark.language.tree import At, AtomFormula
 from larspark.meaning.checked import Checked
 from larspark.meaning.walk import is_ground
 from larspark.run.protocol import Settings
+from larspark.show.axis import moment_text
 from larspark.show.choices import compare_models
 from larspark.show.explain import explain
 from larspark.show.knowledge import Derived, answers_at, gather
-from larspark.show.outline import Row, proof_rows, why_not_rows
+from larspark.show.outline import Kind, Row, proof_rows, why_not_rows
 from larspark.show.proof import Proof
 from larspark.show.proof_json import proof_json, why_not_json
 from larspark.show.proof_svg import tree_svg
@@ -27,6 +28,8 @@ class Explanation:
     """Why an atom holds, or why it does not."""
 
     answer: Proof | WhyNot
+    # The length of a time point in microseconds, where it is known.
+    tick: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -35,12 +38,16 @@ class Explanation:
     def rows(self) -> Iterator[Row]:
         """The explanation as an indented tree."""
         if isinstance(self.answer, Proof):
-            return proof_rows(self.answer)
-        return why_not_rows(self.answer)
+            yield from proof_rows(self.answer)
+        else:
+            yield from why_not_rows(self.answer)
+        at = self.answer.at
+        if moment := moment_text(at, self.tick):
+            yield Row(0, Kind.NOTE, f"time point {at} is {moment}")
 
-    def lines(self, people: bool) -> Iterator[str]:
-        """Lines of text, for people with Rich's markup."""
-        return tree_lines(self.rows(), people)
+    def lines(self, people: bool, width: int | None = None) -> Iterator[str]:
+        """Lines of text, for people with Rich's markup; longer ones than `width` where needed."""
+        return tree_lines(self.rows(), people, width)
 
     def to_json(self) -> dict[str, Any]:
         if isinstance(self.answer, Proof):
@@ -80,6 +87,7 @@ def explain_atom(
     elements = list(elements)
     background = frozenset(background)
     goal = Element(at if when is None else when, atom)
+    tick = None if checked.program.tick is None else checked.program.tick.microseconds
     if models is None and checked.several_models:
         known = gather(checked, at, elements, background, settings)
         models = [answer.derived for answer in answers_at(known, at)[0]]
@@ -90,12 +98,12 @@ def explain_atom(
     proof = explain(checked, atom, at, elements, background, model, settings, when=when)
     if proof is not None:
         several = choice is not None and choice.total > 1 and bool(choice.models)
-        return Explanation(replace(proof, models=choice) if several else proof)
+        return Explanation(replace(proof, models=choice) if several else proof, tick)
     missing = why_not(checked, atom, at, elements, background, model, settings, when=when)
     if missing is None:
         note = "the model that was given holds it, but is no answer stream: no rule supports it"
         missing = WhyNot(atom, goal.t, at, (), note)
-    return Explanation(missing)
+    return Explanation(missing, tick)
 
 
 def parse_goal(text: str) -> tuple[Atom, int | None]:

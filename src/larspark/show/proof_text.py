@@ -17,8 +17,10 @@ _STYLES = {
 }
 
 
-def tree_lines(rows: Iterable[Row], people: bool) -> Iterator[str]:
+def tree_lines(rows: Iterable[Row], people: bool, width: int | None = None) -> Iterator[str]:
     """The rows with branches before them; for people with Rich's markup.
+
+    What stands aside of a row goes below it where both do not fit the width.
 
     >>> rows = [
     ...     Row(0, Kind.CONCLUSION, "q at 3"),
@@ -40,18 +42,23 @@ def tree_lines(rows: Iterable[Row], people: bool) -> Iterator[str]:
             branch = ("└─ " if row.last else "├─ ") if row.depth else ""
             before = _trunks(closed[1:]) + branch
             closed.append(row.last)
-        yield before + _content(row, people)
+        text, aside = printable(row.signed_text), printable(row.aside)
+        fits = width is None or len(before) + len(text) + 3 + len(aside) <= width
+        if fits or not aside:
+            yield before + _content(row.kind, text, aside, people)
+        else:
+            below = before if row.kind is Kind.RULE else _trunks(closed[1:])
+            yield before + _content(row.kind, text, "", people)
+            yield below + _content(row.kind, "", aside, people)
 
 
 def _trunks(closed: Iterable[bool]) -> str:
     return "".join("   " if done else "│  " for done in closed)
 
 
-def _content(row: Row, people: bool) -> str:
-    text = printable(row.signed_text)
-    aside = printable(row.aside)
+def _content(kind: Kind, text: str, aside: str, people: bool) -> str:
     if not people:
         return f"{text}   {aside}" if aside else text
-    style = _STYLES[row.kind]
-    text = f"[{style}]{escape(text)}[/]" if style else escape(text)
+    style = _STYLES[kind]
+    text = f"[{style}]{escape(text)}[/]" if style and text else escape(text)
     return f"{text}   [cyan]{escape(aside)}[/]" if aside else text

@@ -94,8 +94,10 @@ def timeline_lines(shown: Timeline, width: int, people: bool) -> Iterator[str]:
         lane = Lane(span.text, Origin.DERIVED, ((span.start, end),) if span.start <= end else ())
         cells = _cells(lane, shown, columns, per_column).replace("━", "░").replace("╍", "░")
         yield _line(span.text, side, _widened(cells, wide), "yellow" if people else "")
-    if per_column > 1:
-        yield _line("", side, f"one column is {per_column} time points", "dim" if people else "")
+    notes = [axis.title()] if axis.clock else []
+    notes += [f"one column is {per_column} time points"] if per_column > 1 else []
+    if notes:
+        yield _line("", side, " · ".join(notes), "dim" if people else "")
 
 
 def _line(name: str, side: int, cells: str, colour: str) -> str:

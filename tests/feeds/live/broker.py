@@ -6,10 +6,12 @@ It is amqtt, or the mosquitto whose path is in `LARSPARK_MOSQUITTO`.
 import os
 import select
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 MOSQUITTO = os.environ.get("LARSPARK_MOSQUITTO")
 _BROKER = """
@@ -57,10 +59,14 @@ class RunningBroker:
 
 
 class Gate:
-    """A way to a port that can be cut and opened again while both ends live on."""
+    """A way to a port that can be cut and opened again while both ends live on.
 
-    def __init__(self, port: int) -> None:
+    With a TLS context it is the encrypted way.
+    """
+
+    def __init__(self, port: int, context: ssl.SSLContext | None = None) -> None:
         self._target = port
+        self._context = context
         self.port = free_port()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -81,11 +87,26 @@ class Gate:
         while not self._stop.is_set():
             ready, _, _ = select.select([server, *other], [], [], 0.02)
             for link in ready:
-                if link is server:
-                    one = server.accept()[0]
+                if link is not server:
+                    self._pass_data_on(link, other[link])
+                elif (one := self._accepted(server)) is not None:
                     two = socket.create_connection(("127.0.0.1", self._target))
                     other |= {one: two, two: one}
-                elif data := link.recv(1 << 16):
-                    other[link].sendall(data)
         for link in (server, *other):
             link.close()
+
+    def _accepted(self, server: socket.socket) -> socket.socket | None:
+        link = server.accept()[0]
+        if self._context is None:
+            return link
+        try:
+            return self._context.wrap_socket(link, server_side=True)
+        except OSError:
+            return None
+
+    @staticmethod
+    def _pass_data_on(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            target.sendall(source.recv(1 << 16))
+            while isinstance(source, ssl.SSLSocket) and source.pending():
+                target.sendall(source.recv(1 << 16))

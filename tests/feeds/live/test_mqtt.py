@@ -1,17 +1,21 @@
 """Facts from a real MQTT broker, which may be slow, refuse, or be killed."""
 
+import shutil
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 from tests.feeds.live.broker import MOSQUITTO, Gate, RunningBroker
 
+from larspark.base.problems import LarsparkError
 from larspark.feeds.live import LiveStream
 
 
@@ -45,11 +49,8 @@ def publisher(broker: RunningBroker) -> Iterator[Client]:
 class Subscriber:
     """Reads a topic in a thread of its own."""
 
-    def __init__(
-        self, broker: RunningBroker | Gate, topic: str, pause: float = 0, **options
-    ) -> None:
+    def __init__(self, place: str, pause: float = 0, **options) -> None:
         self.said: list[str] = []
-        place = f"mqtt://127.0.0.1:{broker.port}/{topic}"
         self.stream = LiveStream(place, say=self.said.append, **options)
         self.found: list[str] = []
         self._pause = pause
@@ -76,7 +77,7 @@ def fact(number: int) -> str:
 
 
 def test_a_message_holds_one_line_or_several_and_wildcards_name_many_topics(broker):
-    subscriber = Subscriber(broker, "plant/+/events", on_error="skip")
+    subscriber = Subscriber(f"mqtt://127.0.0.1:{broker.port}/plant/+/events", on_error="skip")
     with publisher(broker) as client:
         client.publish("plant/a/events", fact(1), qos=1)
         client.publish("plant/b/events", f"{fact(2)}\n{fact(3)}\n", qos=1)
@@ -92,7 +93,7 @@ def test_a_message_holds_one_line_or_several_and_wildcards_name_many_topics(brok
 
 
 def test_a_full_queue_holds_the_broker_back_and_loses_nothing(broker):
-    subscriber = Subscriber(broker, "events", pause=0.02, queue=1)
+    subscriber = Subscriber(f"mqtt://127.0.0.1:{broker.port}/events", pause=0.02, queue=1)
     with publisher(broker) as client:
         for number in range(100):
             client.publish("events", fact(number), qos=1)
@@ -102,7 +103,7 @@ def test_a_full_queue_holds_the_broker_back_and_loses_nothing(broker):
 
 
 def test_with_the_broker_killed_and_started_again_the_counts_add_up(broker):
-    subscriber = Subscriber(broker, "events")
+    subscriber = Subscriber(f"mqtt://127.0.0.1:{broker.port}/events")
     with publisher(broker) as client:
         for number in range(200):
             client.publish("events", fact(number), qos=1)
@@ -134,7 +135,7 @@ def test_with_the_broker_killed_and_started_again_the_counts_add_up(broker):
 def test_with_our_connection_cut_only_what_the_broker_did_not_keep_is_missing(broker):
     gate = Gate(broker.port)
     gate.open()
-    subscriber = Subscriber(gate, "events")
+    subscriber = Subscriber(f"mqtt://127.0.0.1:{gate.port}/events")
     traffic = subscriber.stream.traffic
     with publisher(broker) as client:
 
@@ -159,6 +160,39 @@ def test_with_our_connection_cut_only_what_the_broker_did_not_keep_is_missing(br
     # mosquitto keeps what comes for a client that is away; amqtt says so, and may not.
     assert missing <= {f"p({number})" for number in range(100, 100 if MOSQUITTO else 200)}
     assert traffic.breaks == 1
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[str, str]:
+    """A certificate for this machine, signed by itself, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl makes the certificate")
+    cert, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run([*command, "-out", cert, "-keyout", key], check=True, capture_output=True)
+    return cert, key
+
+
+def test_an_encrypted_connection_is_made_to_a_broker_that_can_prove_its_name(
+    broker, certificate, monkeypatch
+):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    gate = Gate(broker.port, context)
+    gate.open()
+    place = f"mqtts://localhost:{gate.port}/events"
+    with pytest.raises(LarsparkError, match="certificate verify failed"):
+        list(LiveStream(place, retry=False).batches())
+    monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
+    subscriber = Subscriber(place)
+    with publisher(broker) as client:
+        for number in range(100):
+            client.publish("events", fact(number), qos=1)
+        wait_for(lambda: len(subscriber.found) == 100)
+    subscriber.stop()
+    gate.cut()
 
 
 def test_without_the_package_the_command_to_install_it_is_told():

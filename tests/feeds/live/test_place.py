@@ -19,8 +19,9 @@ from larspark.feeds.live.place import MqttPlace, TcpPlace, parse_place
         ("mqtt://box/a/+/#", MqttPlace("mqtt://box:1883/a/+/#", "box", 1883, "a/+/#")),
         (
             "mqtt://me:pa%40ss@box:1884/a",
-            MqttPlace("mqtt://box:1884/a", "box", 1884, "a", "me", "pa@ss"),
+            MqttPlace("mqtt://box:1884/a", "box", 1884, "a", False, "me", "pa@ss"),
         ),
+        ("mqtts://box/a", MqttPlace("mqtts://box:8883/a", "box", 8883, "a", encrypted=True)),
     ],
 )
 def test_a_place_is_read_as_it_is_written(text, place):
@@ -35,6 +36,9 @@ def test_a_place_is_read_as_it_is_written(text, place):
         ("tcp://box:99999", "tcp://box:99999: port out of range 0-65535"),
         ("tcp+listen://:1", "tcp+listen://:1: the address to listen at is missing"),
         ("mqtt://box", "mqtt://box:1883/: the topic is missing"),
+        ("mqtt://box/a#", "mqtt://box:1883/a#: `#` stands alone, in the last place of a topic"),
+        ("mqtt://box/#/a", "mqtt://box:1883/#/a: `#` stands alone, in the last place of a topic"),
+        ("mqtt://box/a+", "mqtt://box:1883/a+: `+` stands alone between the slashes of a topic"),
         ("mqtt:///a", "mqtt://:1883/a: the host is missing"),
         ("kafka://me:secret@b/t", "kafka://b/t: `kafka` is no kind of connection known here"),
     ],

@@ -5,6 +5,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from random import Random
 
 import pytest
 
@@ -89,6 +90,14 @@ def test_without_retry_a_connection_that_cannot_be_made_is_a_problem():
     with pytest.raises(LarsparkError) as caught:
         texts(LiveStream(f"tcp://127.0.0.1:{port}", retry=False))
     assert caught.value.problems[0].code == "L321"
+
+
+@pytest.mark.parametrize("host", ["a" * 70, "a..b", "no-such-host.invalid"])
+def test_a_host_that_cannot_be_is_a_problem(host):
+    for place in (f"tcp://{host}:9", f"tcp+listen://{host}:9"):
+        with pytest.raises(LarsparkError) as caught:
+            texts(LiveStream(place, retry=False))
+        assert caught.value.problems[0].code == "L321"
 
 
 def test_without_retry_a_reset_is_a_problem_after_everything_before_was_delivered():
@@ -200,3 +209,37 @@ def test_a_live_stream_is_read_once():
         assert len(texts(stream)) == 1
     with pytest.raises(LarsparkError, match="can be read only once"):
         texts(stream)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bytes_of_any_kind_leave_the_facts_among_them_alone(seed):
+    stream, ready, ports = listen(on_error="skip", clock=HOUR)
+    random = Random(seed)
+    junk = [
+        random.choice(
+            [
+                random.randbytes(random.randint(0, 300)).replace(b"\n", b""),
+                b'{"t": ' + b"9" * random.randint(1, 400) + b', "atom": "p"}',
+                b"[" * random.randint(1, 100_000),
+                b'{"atom": "' + b"p(" * random.randint(1, 5000) + b'"}',
+                b'{"predicate": "p", "args": [{"__class__": "os.system"}, null]}',
+                b'{"t": -1}',
+                b'{"atoms": []}',
+            ]
+        )
+        for _ in range(60)
+    ]
+    lines = [line for number, piece in enumerate(junk) for line in (piece, fact_line(number))]
+
+    def send() -> None:
+        ready.wait(20)
+        with socket.create_connection(("127.0.0.1", ports[0])) as link:
+            link.sendall(b"\n".join(lines) + b"\n")
+        stop_after(stream, len(lines))
+
+    threading.Thread(target=send).start()
+    assert [text for _, text in texts(stream)] == [f"q({number})" for number in range(60)]
+
+
+def fact_line(number: int) -> bytes:
+    return f'{{"atom": "q({number})"}}'.encode()

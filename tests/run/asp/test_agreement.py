@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from random import Random
+from typing import TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -26,11 +27,14 @@ from larspark.meaning.oracle import Oracle
 from larspark.run.asp import translate
 from larspark.run.asp.engine import AspEngine
 from larspark.run.asp.stepping import SteppingEngine
+from larspark.run.engines import make_engine
 from larspark.run.oracle import OracleEngine
-from larspark.run.protocol import Settings
+from larspark.run.protocol import Engine, Settings
 from larspark.run.tms.engine import TmsEngine
 
 seeds = st.integers(0, 2**32)
+Made = TypeVar("Made", bound=Engine)
+Make = Callable[[Checked, Settings], Engine]
 # More answer streams than this are left alone: comparing them takes long and shows nothing new.
 MOST = 200
 
@@ -45,6 +49,10 @@ def incremental(checked: Checked, settings: Settings) -> SteppingEngine:
 
 def maintained(checked: Checked, settings: Settings) -> SteppingEngine:
     return TmsEngine(checked, (), settings)
+
+
+def intervals(checked: Checked, settings: Settings) -> Engine:
+    return make_engine("interval", checked, (), settings)
 
 
 def multiset(
@@ -97,14 +105,14 @@ class Judged:
             except LarsparkError:
                 self.checked = None
 
-    def engine(self, make: Callable[[Checked, Settings], SteppingEngine]) -> SteppingEngine:
+    def engine(self, make: Callable[[Checked, Settings], Made]) -> Made:
         assert self.checked is not None
         engine = make(self.checked, self.settings)
         engine.append(batch(self.elements))
         return engine
 
 
-def agree(judged: Judged, make: Callable[[Checked, Settings], SteppingEngine]) -> None:
+def agree(judged: Judged, make: Make) -> None:
     if judged.checked is None or any(len(found) > MOST for found in judged.models.values()):
         return
     points = unless_refused(lambda: list(judged.engine(make).advance(judged.last).points()))
@@ -119,9 +127,7 @@ def agree(judged: Judged, make: Callable[[Checked, Settings], SteppingEngine]) -
 @given(seeds)
 @settings(max_examples=examples(150), deadline=None)
 @pytest.mark.parametrize("make", [one_shot, incremental])
-def test_plain_programs_have_the_answer_streams_of_the_definitions(
-    make: Callable[[Checked, Settings], SteppingEngine], seed: int
-) -> None:
+def test_plain_programs_have_the_answer_streams_of_the_definitions(make: Make, seed: int) -> None:
     agree(Judged(seed, plain_program), make)
 
 
@@ -160,7 +166,7 @@ def test_on_programs_with_one_answer_stream_all_engines_agree(seed: int) -> None
     judged = Judged(seed, lambda random: plain_program(random, normal=True))
     if judged.checked is None or judged.checked.several_models:
         return
-    for make in (one_shot, incremental, maintained):
+    for make in (one_shot, incremental, maintained, intervals):
         agree(judged, make)
 
 

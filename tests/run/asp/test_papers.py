@@ -7,6 +7,9 @@ from tests.meaning.test_theorems import WITH_PINS, WITHOUT_PINS, automata, autom
 from tests.run.asp.random_programs import batch, checked, examples
 
 from larspark.base.atoms import Atom, Element, fact
+from larspark.base.problems import Severity
+from larspark.language import parse_program
+from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
 from larspark.run.asp.core import Core, encode
 from larspark.run.asp.elements import Elements
@@ -88,6 +91,34 @@ def core(found: Checked) -> Core:
     rules = plain_rules(found.rules)
     assert rules is not None
     return encode(found, rules, ())
+
+
+def test_lars_example_19_windows_that_count_conclusions_are_refused() -> None:
+    parsed = parse_program("c. d :- [#1] some c. a and b :- d. b :- [#1] some a. a :- [#1] some b.")
+    assert parsed.program is not None
+    found = check(parsed.program)
+    refused = [p for p in found.problems if p.severity is Severity.ERROR]
+    assert [(p.code, p.message) for p in refused] == [
+        ("L221", "a tuple window looks at `a/0`, which rules derive"),
+        ("L221", "a tuple window looks at `b/0`, which rules derive"),
+    ]
+
+
+def test_lars_example_19_windows_that_count_input_alone_leave_one_answer_stream() -> None:
+    found = program(
+        "#input c/0, other/0. d :- [#1] some c. a and b :- d. b :- a, [#1] some other. a :- b."
+    )
+    engine = AspEngine(found, (), Settings())
+    engine.append(batch([Element(0, Atom("c"))], 0))
+    expected = frozenset({Atom("a"), Atom("b"), Atom("d")})
+    assert [model.stream for model in engine.models(0)] == [{0: expected}]
+
+
+def test_ticker_example_10_a_tick_stream_is_its_elements_with_times_and_counts() -> None:
+    elements = Elements()
+    elements.add(3, Atom("a"))
+    elements.add(3, Atom("b"))
+    assert [(e.atom.predicate, e.t, e.number) for e in elements] == [("a", 3, 0), ("b", 3, 1)]
 
 
 def test_ticker_example_13_the_encoding_gives_the_window_as_facts() -> None:

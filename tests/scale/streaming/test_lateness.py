@@ -101,6 +101,18 @@ def test_all_shards_begin_with_the_first_fact_of_any() -> None:
     assert runs[0].intervals == runs[1].intervals == [("all(x)", 2, 8), ("all(y)", 8, 8)]
 
 
+@pytest.mark.parametrize(("ordered", "last"), [(True, "x"), (False, "z")])
+def test_facts_of_one_time_point_arrive_in_their_order_not_as_they_come(
+    ordered: bool, last: str
+) -> None:
+    run = Simulated(live_for(prepared("p(X) :- [#1] some a(X).")), ordered)
+    for number, name in ((2, "x"), (0, "z"), (1, "y")):
+        run.micro_batch([(number, Element(1, fact("a", name)))], Random(0))
+    run.micro_batch([(3, Element(5, fact("a", "w")))], Random(0))
+    run.micro_batch([(4, Element(7, fact("a", "w")))], Random(0))
+    assert run.intervals == [(f"p({last})", 1, 4)]
+
+
 def test_time_passes_when_it_has_passed_in_every_dataframe() -> None:
     run = started("p(X) :- a(X).", sources=2)
 

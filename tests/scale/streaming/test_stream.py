@@ -211,6 +211,20 @@ def test_what_executors_refuse_is_told_as_a_problem(spark: Any, tmp_path: Path) 
     )
 
 
+def test_a_dataframe_that_does_not_stream_and_columns_that_are_missing_are_refused(
+    spark: Any, tmp_path: Path
+) -> None:
+    table = spark.createDataFrame([], "t long, atom string")
+    with pytest.raises(LarsparkError, match="error L493: the DataFrame is not a streaming one"):
+        stream("p(X) :- a(X).", table, time="t")
+    (tmp_path / "facts").mkdir()
+    facts = read_files(spark, tmp_path / "facts")
+    with pytest.raises(LarsparkError, match="has no column `v`"):
+        stream("p(X) :- a(X).", facts, map="t -> a(v)")
+    with pytest.raises(LarsparkError, match="error L482: the program cannot be cut into shards"):
+        stream("p(X) :- [#2] some a(X).", facts, time="t", shards=3)
+
+
 def test_another_program_is_refused_or_takes_over(spark: Any, tmp_path: Path) -> None:
     old, new = "p(X) :- [1] some a(X). s :- t.", "p(X) :- [3] some a(X). s :- t."
     atoms = ["a(x)", "a(y)", "a(x)", "t", "b", "b", "b", "b"]

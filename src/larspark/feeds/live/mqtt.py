@@ -36,6 +36,9 @@ def make_client(place: MqttPlace, *, name: str, clean: bool) -> Client:
     client = Client(CallbackAPIVersion.VERSION2, client_id=name, clean_session=clean)
     if place.user is not None:
         client.username_pw_set(place.user, place.password)
+    if place.encrypted:
+        # The certificate must be one that this machine trusts.
+        client.tls_set()
     return client
 
 
@@ -57,6 +60,7 @@ class MqttSubscriber:
 
     def read(self, inbox: Inbox, traffic: Traffic) -> None:
         place, client = self._place, self._client
+        broker = place.name.removesuffix(f"/{place.topic}")
 
         def on_connect(_: Client, __: Any, flags: Any, reason: Any, ___: Any) -> None:
             if reason.is_failure:
@@ -74,7 +78,7 @@ class MqttSubscriber:
 
         def on_message(_: Client, __: Any, message: MQTTMessage) -> None:
             traffic.again += message.dup
-            topic = f"mqtt://{place.host}:{place.port}/{_topic(message)}"
+            topic = f"{broker}/{_topic(message)}"
             lines = Lines(topic, inbox, traffic)
             # Piece by piece, so that a message of any size waits for room in the queue.
             for start in range(0, len(message.payload), _PIECE):

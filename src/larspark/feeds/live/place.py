@@ -8,8 +8,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from larspark.base.problems import LarsparkError, Problem
 
-MQTT_PORT = 1883
-_FORMS = "tcp://host:port, tcp://:port, tcp+listen://host:port, mqtt://host/topic"
+_MQTT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+_FORMS = "tcp://host:port, tcp://:port, tcp+listen://host:port, mqtt://host/topic, mqtts://..."
 _THIS_MACHINE = "127.0.0.1"
 
 
@@ -32,12 +32,13 @@ class TcpPlace:
 
 @dataclass(frozen=True, slots=True)
 class MqttPlace:
-    """A topic of a broker; to read from, it may have wildcards."""
+    """A topic of a broker; to read from, it may have wildcards. `encrypted`: by TLS."""
 
     name: str
     host: str
     port: int
     topic: str
+    encrypted: bool = False
     user: str | None = None
     password: str | None = field(default=None, repr=False)
 
@@ -83,8 +84,8 @@ def parse_place(text: str) -> LivePlace:
     match scheme:
         case "tcp" | "tcp+listen":
             return _tcp(text, scheme, parts, port, topic)
-        case "mqtt":
-            return _mqtt(parts, port, topic)
+        case "mqtt" | "mqtts":
+            return _mqtt(scheme, parts, port, topic)
         case _:
             raise _wrong(_without_password(text), f"`{scheme}` is no kind of connection known here")
 
@@ -100,19 +101,24 @@ def _tcp(text: str, scheme: str, parts: SplitResult, port: int | None, rest: str
     return TcpPlace(text, host or _THIS_MACHINE, port, scheme == "tcp+listen" or not host)
 
 
-def _mqtt(parts: SplitResult, port: int | None, topic: str) -> MqttPlace:
+def _mqtt(scheme: str, parts: SplitResult, port: int | None, topic: str) -> MqttPlace:
     host = parts.hostname or ""
-    port = MQTT_PORT if port is None else port
-    name = f"mqtt://{host}:{port}/{topic}"
+    port = _MQTT_PORTS[scheme] if port is None else port
+    name = f"{scheme}://{host}:{port}/{topic}"
     if not host:
         raise _wrong(name, "the host is missing")
     if not topic:
         raise _wrong(name, "the topic is missing")
+    *above, last = topic.split("/")
+    if "\0" in topic or any("#" in level for level in above) or ("#" in last and last != "#"):
+        raise _wrong(name, "`#` stands alone, in the last place of a topic")
+    if any("+" in level and level != "+" for level in (*above, last)):
+        raise _wrong(name, "`+` stands alone between the slashes of a topic")
     password = os.environ.get("LARSPARK_MQTT_PASSWORD")
     if parts.password is not None:
         password = unquote(parts.password)
     user = None if parts.username is None else unquote(parts.username)
-    return MqttPlace(name, host, port, topic, user, password)
+    return MqttPlace(name, host, port, topic, scheme == "mqtts", user, password)
 
 
 def _without_password(text: str) -> str:

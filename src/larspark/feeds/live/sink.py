@@ -56,13 +56,14 @@ class Sink:
             self._written = []
 
     def close(self) -> None:
-        """Wait for the last lines; how many did not get through is said."""
+        """Wait for the last lines; it is a problem when they do not get through."""
         self.flush()
         self._queue.end()
         self._thread.join(LAST_LINES_SECONDS)
         self._queue.stop()
         if left := self._lines - self._carrier.delivered:
-            self._traffic.say(f"{left:,} of {self._lines:,} lines of output were not delivered")
+            message = f"{left:,} of {self._lines:,} lines of output were not delivered"
+            raise LarsparkError(Problem("L321", message))
 
     def _carry(self) -> None:
         try:

@@ -17,6 +17,7 @@ SEVERAL = (
     "the program can have several answer streams: "
     "this run follows one of them, as close to its output before as it can"
 )
+FROM_SCRATCH = "every evaluation begins from scratch: the formulas of the program are not plain"
 
 
 class Evaluator(Protocol):
@@ -85,6 +86,7 @@ def incremental(task: Task) -> SolverEvaluator:
     """Grounding and solver kept alive; what is not plain is evaluated from scratch."""
     core = task.core()
     if core is None:
+        task.tell(FROM_SCRATCH)
         return one_shot(task)
     return SolverEvaluator(task, IncrementalGrounding(task, core))
 

@@ -37,6 +37,9 @@ class IncrementalGrounding:
             for p, (relation, pinned) in sorted(core.predicates.items())
             if relation in self._choices
         }
+        self._relations: dict[tuple[str, int], int] = {
+            signature: relation for relation, (signature, _) in self._chosen.items()
+        }
         self._several = task.has_choices
         self._comparable = comparable(core, task.checked.shown)
         self._t = 0
@@ -117,10 +120,12 @@ class IncrementalGrounding:
         return None if known is None else atom_text(Atom(known[0].predicate, row))
 
     def _keep(self, previous: frozenset[Atom]) -> list[int]:
-        predicates = self._core.predicates
-        found = (
-            self._grounder.number(predicates[atom.signature][0], cast("Row", atom.args))
-            for atom in previous
-            if predicates[atom.signature][0] in self._chosen
-        )
-        return self._live.keep(frozenset(number for number in found if number is not None))
+        found: list[int] = []
+        for atom in previous:
+            # A signature is a tuple; making one for every atom would cost more than all the rest.
+            relation = self._relations.get((atom.predicate, len(atom.args)))
+            if relation is not None:
+                number = self._grounder.number(relation, cast("Row", atom.args))
+                if number is not None:
+                    found.append(number)
+        return self._live.keep(frozenset(found))

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from larspark.base.atoms import Signature
 from larspark.run.hypothetical.answers import Change, ChangeKind, rank
-from larspark.run.hypothetical.candidates import Candidate
+from larspark.run.hypothetical.candidate import Candidate
 from larspark.run.hypothetical.dataset import Row
 from larspark.run.hypothetical.literals import Instance
 from larspark.run.hypothetical.outlook import Outlook, is_general
@@ -25,7 +25,7 @@ _Answer: TypeAlias = tuple[Slot, ...]
 class _Entry:
     """An instance as it was when it was made; since then, absences may have been decided."""
 
-    __slots__ = ("decided", "instance", "made", "missing")
+    __slots__ = ("_lacking", "_waits", "decided", "instance", "made", "missing")
 
     def __init__(self, instance: Instance, made: int) -> None:
         facts = [one.t for one in instance.hypotheses if not one.negated]
@@ -36,10 +36,21 @@ class _Entry:
         self.instance = instance
         self.made = made
         self.missing = len(facts)
+        # Does it hope that something does not come? Then it changes by itself.
+        self._waits = len(facts) < len(instance.hypotheses)
+        self._lacking: Lacking | None = None
+
+    def lacking(self, t: int) -> "Lacking":
+        """In this order: what lacks least, rests on least, is decided soonest, and is newest."""
+        if self._lacking is None or self._waits:
+            self._lacking = lacking(self.now(t))
+        return self._lacking
 
     def now(self, t: int) -> Instance:
         """The instance at t: what it hoped not to come and did not come is evidence."""
         instance = self.instance
+        if not self._waits:
+            return instance
         absent = [
             one
             for one in instance.hypotheses
@@ -192,19 +203,17 @@ class Following:
             return None
         if general or self._outlook.contested:
             kept = self._outlook.minimal([entry.now(t) for entry in entries], general, t)
+            ranked = [(lacking(instance), instance) for instance in kept]
+            if not ranked:
+                return None
         else:
-            missing = min(entry.missing for entry in entries)
-            kept = [entry.now(t) for entry in entries if entry.missing == missing]
-        if not kept:
-            return None
-        best = kept[0]
-        if len(kept) > 1:
-            least = min(map(_lacking, kept))
-            equal = [one for one in kept if _lacking(one) == least]
-            best = equal[0]
-            if len(equal) > 1:
-                best = min(equal, key=lambda one: rank(self._outlook.shown(one, t)))
-        return _Best(t, best, sum(not one.negated for one in best.hypotheses))
+            ranked = [(entry.lacking(t), entry.now(t)) for entry in entries]
+        least = min(how for how, _ in ranked)
+        equal = [instance for how, instance in ranked if how == least]
+        best = equal[0]
+        if len(equal) > 1:
+            best = min(equal, key=lambda one: rank(self._outlook.shown(one, t)))
+        return _Best(t, best, least[0])
 
     def _change(self, t: int, kind: ChangeKind, best: _Best) -> Change:
         make = partial(self._outlook.shown, best.instance, best.t)
@@ -219,10 +228,20 @@ def _by_decision(entry: _Entry) -> float:
     return entry.decided
 
 
-def _lacking(instance: Instance) -> tuple[int, int, int, float, float]:
+Lacking: TypeAlias = tuple[int, int, int, float, float]
+
+
+def lacking(instance: Instance) -> Lacking:
     """In this order: what lacks least, rests on least, is decided soonest, and is newest."""
     hypotheses, evidence = instance.hypotheses, instance.evidence
-    facts = sum(not one.negated for one in hypotheses)
-    decided = max((one.t for one in hypotheses if isinstance(one.t, int)), default=inf)
-    oldest = min((one.t for one in evidence if isinstance(one.t, int)), default=inf)
-    return facts, len(hypotheses), len(evidence), decided, -oldest
+    facts = 0
+    decided: float = -inf
+    oldest: float = inf
+    for one in hypotheses:
+        facts += not one.negated
+        if isinstance(one.t, int) and one.t > decided:
+            decided = one.t
+    for one in evidence:
+        if isinstance(one.t, int) and one.t < oldest:
+            oldest = one.t
+    return facts, len(hypotheses), len(evidence), decided if decided > -inf else inf, -oldest

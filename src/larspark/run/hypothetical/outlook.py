@@ -1,6 +1,6 @@
 """The answers that all candidates together stand for at a time point."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from math import inf
 
@@ -8,7 +8,8 @@ from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.run.hypothetical.answers import HypotheticalAnswer, rank, shown, values
-from larspark.run.hypothetical.candidates import Candidate, Candidates
+from larspark.run.hypothetical.candidate import Candidate
+from larspark.run.hypothetical.candidates import Candidates
 from larspark.run.hypothetical.clause import Moments
 from larspark.run.hypothetical.dataset import History, Row
 from larspark.run.hypothetical.dominance import minimal_answers
@@ -92,13 +93,17 @@ class Outlook:
             yield from self._at(grounding, moments)
 
     def _at(self, grounding: Grounding, moments: Moments) -> Iterator[Instance]:
+        if not grounding.is_general:
+            return grounding.at(moments)
+        return self._with_collapsed(grounding.at(moments))
+
+    def _with_collapsed(self, instances: Iterable[Instance]) -> Iterator[Instance]:
         """The instances, and those whose hypotheses coincide for some values of the answer."""
-        for instance in grounding.at(moments):
+        for instance in instances:
             yield instance
-            if is_general(instance.answer):
-                for special in collapsed(instance, self._prepared.background):
-                    if special.answer != instance.answer:
-                        yield special
+            for special in collapsed(instance, self._prepared.background):
+                if special.answer != instance.answer:
+                    yield special
 
     def _grounding(self, candidate: Candidate, t: int) -> Grounding:
         return Grounding(candidate, t, self._prepared.background, self._prospects)

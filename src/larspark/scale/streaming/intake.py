@@ -5,7 +5,7 @@ at the same time point and close time points together, also those that have no f
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -59,14 +59,15 @@ class Parcel(NamedTuple):
 class _Heard:
     """The time that a partition told of so far, and the rows that were no facts."""
 
-    times: list[int] = field(default_factory=list)
+    first: int | None = None
+    last: int | None = None
     skipped: int = 0
 
     def note(self, segments: Sequence[Segment], moved_to: Sequence[int]) -> None:
-        for _, table in segments:
-            bounds = pc.min_max(table["t"]).as_py()
-            self.times += bounds.values()
-        self.times = [min(bounds), max(bounds)] if (bounds := [*self.times, *moved_to]) else []
+        bounds = [pc.min_max(table["t"]).as_py().values() for _, table in segments]
+        known = [t for t in (self.first, self.last) if t is not None]
+        times = [*known, *moved_to, *(t for each in bounds for t in each)]
+        self.first, self.last = min(times, default=None), max(times, default=None)
 
 
 @telling
@@ -96,12 +97,11 @@ def pack_for_shards(
             for parcel in _pack(_within(segment, live.start), source, place, loaded)
         ]
         yield as_batch(parcels)
-    if heard.times or heard.skipped:
-        first, last = heard.times or (None, None)
+    if heard.first is not None or heard.skipped:
         yield as_batch(
             [
                 # Told to all, counted by one.
-                Parcel(shard, source, first, last, heard.skipped if shard == 0 else 0)
+                Parcel(shard, source, heard.first, heard.last, heard.skipped if shard == 0 else 0)
                 for shard in range(loaded.job.grid.shards)
             ]
         )

@@ -12,7 +12,7 @@ from larspark.scale.streaming.telling import telling
 
 # One row for each shard and micro-batch; the output is packed in `rows`.
 SPARK_SCHEMA = (
-    "rows binary, facts long, late long, skipped long, held long, answers long, "
+    "rows binary, facts long, late long, late_so_far long, skipped long, held long, answers long, "
     "answered long, lag long, state_bytes long"
 )
 
@@ -44,6 +44,7 @@ class ShardOperator(StatefulProcessor):
             rows=to_bytes(stepped.rows),
             facts=stepped.facts,
             late=stepped.late,
+            late_so_far=stepped.late_so_far,
             skipped=stepped.skipped,
             held=stepped.held,
             answers=stepped.rows.num_rows,

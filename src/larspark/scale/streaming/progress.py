@@ -48,12 +48,13 @@ def progress_line(name: str, batch: int, seen: Mapping[str, int | None], took: i
     'alarms, micro-batch 3: 900 facts, 2 late, 0 skipped, 7 answers up to time point 35 (4 behind \
 the facts), 40 facts held back, 20 kB of state, 412 ms'
     """
-    answered = seen["answered"]
-    upto = "none yet" if answered is None else f"up to time point {answered}"
+    # Where no shard had anything to do there are no numbers.
+    count = {key: value or 0 for key, value in seen.items()}
+    upto = "none yet" if seen["answered"] is None else f"up to time point {seen['answered']}"
     lag = "" if seen["lag"] is None else f" ({seen['lag']} behind the facts)"
     return (
-        f"{name}, micro-batch {batch}: {seen['facts']} facts, {seen['late']} late, "
-        f"{seen['skipped']} skipped, {seen['answers']} answers {upto}{lag}, "
-        f"{seen['held']} facts held back, {(seen['state_bytes'] or 0) / 1024:.0f} kB of state, "
+        f"{name}, micro-batch {batch}: {count['facts']} facts, {count['late']} late, "
+        f"{count['skipped']} skipped, {count['answers']} answers {upto}{lag}, "
+        f"{count['held']} facts held back, {count['state_bytes'] / 1024:.0f} kB of state, "
         f"{took} ms"
     )

@@ -163,13 +163,12 @@ def _answers(inlets: Sequence[_Inlet], live: Live) -> DataFrame:
         .groupBy("shard")
         .transformWithState(operator.ShardOperator(text), operator.SPARK_SCHEMA, "append", "none")
     )
-    count = functions.sum
+    counts = ("facts", "late", "late_so_far", "skipped", "held", "answers", "state_bytes")
     seen = stepped.observe(
         OBSERVED,
-        *(count(name).alias(name) for name in ("facts", "late", "skipped", "held", "answers")),
+        *(functions.sum(name).alias(name) for name in counts),
         functions.min("answered").alias("answered"),
         functions.max("lag").alias("lag"),
-        count("state_bytes").alias("state_bytes"),
     )
     return seen.mapInArrow(
         partial(output.unpack, form=live.form, late=live.late),

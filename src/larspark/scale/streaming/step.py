@@ -36,13 +36,15 @@ _MOST_ALIVE = 64
 class Stepped:
     """What a step gives: rows of output, what happened, and the state that it leaves.
 
-    `held` counts the facts that wait for their time point to be closed, `lag` is how far the
-    answers are behind the latest time point heard of.
+    `late` counts the late facts of this micro-batch, `late_so_far` those of all. `held` counts the
+    facts that wait for their time point to be closed, `lag` is how far the answers are behind the
+    latest time point heard of.
     """
 
     rows: pa.Table
     facts: int
     late: int
+    late_so_far: int
     skipped: int
     held: int
     answered: int | None
@@ -69,6 +71,7 @@ def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live)
         rows,
         _size(counted),
         _size(late),
+        after.late,
         skipped,
         _size(after.held),
         after.answered,

@@ -1,0 +1,74 @@
+"""Intervals that a slice ends and the next one continues, made one.
+
+Only answers that touch the border of a slice can be continued. Pieces pack them by atom, and all
+others as they are, so that few large rows are shuffled and most answers are looked at no more.
+"""
+
+from collections.abc import Iterable, Iterator
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.scale.grid import Grid
+from larspark.scale.pack import to_bytes
+
+SCHEMA = pa.schema([("bucket", pa.int32()), ("complete", pa.bool_()), ("payload", pa.binary())])
+SPARK_SCHEMA = "bucket int, complete boolean, payload binary"
+
+
+def packed_answers(answers: pa.Table, piece: int, grid: Grid, buckets: int) -> pa.Table:
+    """The answers of a piece, packed: those that are complete, and those that may go on."""
+    first, last = grid.slice(piece)
+    begun_before = pc.and_(pc.equal(answers["from"], first), first > grid.starts[0])
+    goes_on = pc.and_(pc.equal(answers["to"], last), last < grid.last)
+    touching = pc.or_(begun_before, goes_on)
+    rows = [(piece % buckets, True, to_bytes(answers.filter(pc.invert(touching))))]
+    unfinished = answers.filter(touching)
+    texts = unfinished["atom"].to_pylist()
+    homes = np.array([crc32((text or "").encode()) % buckets for text in texts], dtype=np.int64)
+    for bucket in np.unique(homes).tolist():
+        part = unfinished.filter(pa.array(homes == bucket))
+        rows.append((bucket, False, to_bytes(part)))
+    columns = zip(*rows, strict=True)
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], SCHEMA)
+
+
+def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The answers of a bucket: what is complete at once, then what was put together."""
+    unfinished: list[pa.Table] = []
+    for batch in batches:
+        for complete, payload in zip(*(c.to_pylist() for c in batch.columns[1:]), strict=True):
+            table = pa.ipc.open_stream(payload).read_all()
+            if complete:
+                yield from table.to_batches()
+            else:
+                unfinished.append(table)
+    if unfinished:
+        yield from joined(pa.concat_tables(unfinished)).to_batches()
+
+
+def joined(answers: pa.Table) -> pa.Table:
+    """Intervals of an atom that follow one another, as one.
+
+    >>> rows = {"atom": ["p", "q", "p", "p"], "from": [4, 1, 1, 9], "to": [6, 2, 3, 9]}
+    >>> joined(pa.table(rows)).to_pydict()
+    {'atom': ['p', 'p', 'q'], 'from': [1, 9, 1], 'to': [6, 9, 2]}
+    """
+    table = answers.sort_by([("atom", "ascending"), ("from", "ascending")]).combine_chunks()
+    begin, end = table["from"].to_numpy(), table["to"].to_numpy()
+    # Where there is no answer stream there is no atom; that too goes on from slice to slice.
+    codes = pc.fill_null(_codes(table["atom"]), -1).to_numpy()
+    new = np.ones(len(begin), dtype=np.bool_)
+    new[1:] = (codes[1:] != codes[:-1]) | (begin[1:] > end[:-1] + 1)
+    heads = np.flatnonzero(new)
+    tails = np.append(heads[1:], len(begin)) - 1
+    kept = table.take(pa.array(heads))
+    return kept.set_column(2, "to", pa.array(end[tails]))
+
+
+def _codes(atoms: pa.ChunkedArray) -> pa.Array:
+    """Equal numbers for equal atoms."""
+    encoded = pc.dictionary_encode(pa.concat_arrays([pa.array([], atoms.type), *atoms.chunks]))
+    return encoded.indices
