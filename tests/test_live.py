@@ -56,7 +56,8 @@ class Run:
 
     def wait_for(self, pattern: str, name: str) -> re.Match[str]:
         for _ in range(1500):
-            if found := re.search(pattern, (self._folder / name).read_text()):
+            file = self._folder / name
+            if file.exists() and (found := re.search(pattern, file.read_text())):
                 return found
             time.sleep(0.02)
         self.process.kill()
@@ -90,6 +91,15 @@ def test_a_signal_finishes_the_time_point_and_says_what_was_done(folder, number)
         {"t": 2, "atoms": ["alarm(a)", "alarm(b)", "hot(a)", "hot(b)"]},
     ]
     assert run.told == "stopped: answered 2 time points, 1 to 2, 2 facts\n"
+
+
+@pytest.mark.parametrize("clock", [(), ("--clock", "1h", "--from", "2")])
+def test_a_run_that_is_stopped_goes_no_further_although_it_was_asked_to(folder, clock):
+    run = Run(folder, "--stream", "-", "--to", "1000000000000", *clock, "--record", "facts")
+    run.write('{"t": 2, "atom": "temp(a,95)"}\n')
+    run.wait_for("temp", "facts")
+    assert run.end() == 0
+    assert run.answers == [{"t": 2, "atoms": ["alarm(a)", "hot(a)"]}]
 
 
 def test_the_clock_moves_windows_on_when_nothing_comes(folder):

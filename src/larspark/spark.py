@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from larspark.api import Program
+from larspark.feeds import Stream
 from larspark.scale import batch
-from larspark.scale.batch import outputs
+from larspark.scale import replay as spooled
+from larspark.scale.batch import outputs, points
 from larspark.scale.failing import collect, problems
+from larspark.scale.gathered import GatheredAnswers
 from larspark.scale.session import local_session
 from larspark.scale.shapes import Given
 from larspark.scale.sql import DataFrame
@@ -19,8 +22,11 @@ __all__ = [
     "collect",
     "json_lines",
     "local_session",
+    "models",
     "outputs",
+    "points",
     "problems",
+    "replay",
     "run",
     "stream",
     "wait",
@@ -36,6 +42,26 @@ def run(program: Program | str, facts: Given, **options: Any) -> DataFrame:
     """
     syntax = program.syntax if isinstance(program, Program) else program
     return batch.run(syntax, facts, **options)
+
+
+def models(program: Program | str, facts: Given, **options: Any) -> DataFrame:
+    """The outputs of all answer streams at every time point, with a column for the model.
+
+    The options are those of `larspark.scale.batch.models`: `time`, `map`, `order`, `background`,
+    `engine`, `start`, `to`, `slices`, `on_error`.
+    """
+    syntax = program.syntax if isinstance(program, Program) else program
+    return batch.models(syntax, facts, **options)
+
+
+def replay(program: Program | str, stream: Stream, **options: Any) -> GatheredAnswers | None:
+    """The answers of a program over a stream that is read here, worked out on Spark.
+
+    The options are those of `larspark.scale.replay.replay`: `background`, `engine`, `settings`,
+    `to`, `tell`.
+    """
+    syntax = program.syntax if isinstance(program, Program) else program
+    return spooled.replay(syntax, stream, **options)
 
 
 def stream(

@@ -60,7 +60,7 @@ def test_live_batches_and_their_recording_are_answered_as_the_definitions_say():
 
         def answers(batches: Iterator[AnyBatch], to: int | None = None) -> Output:
             session = Session(checked, case.background, "auto", settings)  # noqa: B023
-            pieces = replay(session, batches, to=to, own_end=False)
+            pieces = replay(session, batches, to=to, further=lambda: False)
             return {point.t: point.atoms for piece in pieces for point in piece.points()}
 
         kept = io.StringIO()

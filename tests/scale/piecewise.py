@@ -56,6 +56,20 @@ def answers_of(job: Job, sources: Sequence[tuple[Shape, Partitions]]) -> list[In
     return joined(found)
 
 
+def model_rows(job: Job, shape: Shape, partitions: Partitions) -> list[tuple[int, int, str]]:
+    """Times, numbers and atoms of all answer streams."""
+    packed = [
+        batch for batches in partitions for batch in pack_partition(batches, shape, job.text())
+    ]
+    table = pa.Table.from_batches(packed, SCHEMA)
+    found: list[tuple[int, int, str]] = []
+    for piece in range(job.grid.pieces):
+        mask = pa.array([number == piece for number in table["piece"].to_pylist()])
+        rows = answer_piece(table.filter(mask), load(job.text())).to_pylist()
+        found += [(row["t"], row["model"], row["atom"]) for row in rows]
+    return found
+
+
 def joined(found: Sequence[Interval]) -> list[Interval]:
     by_atom: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for atom, start, end in found:

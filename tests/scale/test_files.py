@@ -11,7 +11,7 @@ from larspark.base.problems import LarsparkError
 
 pytest.importorskip("pyspark")
 from larspark.scale import files
-from larspark.scale.batch import outputs, run
+from larspark.scale.batch import outputs, points, run
 from larspark.scale.failing import collect
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -78,3 +78,11 @@ def test_an_error_on_an_executor_is_ours(spark: Any, readings: Path) -> None:
     with pytest.raises(LarsparkError, match=r"L487: .*1.parquet cannot be read") as caught:
         collect(answers)
     assert "Traceback" not in str(caught.value)
+
+
+def test_points_and_intervals_say_the_same(spark: Any) -> None:
+    frame = spark.createDataFrame([(1, "a"), (3, "a"), (9, "b")], "t long, x string")
+    answers = run("p(X) :- [1] some a(X).", frame, map="t -> a(x)")
+    typed = points(outputs(answers, {"p/1": "x string"})["p/1"])
+    assert rows_of(points(answers)) == [("p(a)", t) for t in (1, 2, 3, 4)] + [("p(b)", 9)]
+    assert rows_of(typed) == [("a", t) for t in (1, 2, 3, 4)] + [("b", 9)]

@@ -12,14 +12,17 @@ from tests.scale.piecewise import (
     arrivals,
     job_for,
     local_answers,
+    model_rows,
     text_partitions,
 )
 
 from larspark.base.atoms import Atom, Element, fact
+from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError
 from larspark.feeds.mapping import parse_mappings
 from larspark.language import tree
 from larspark.run.protocol import Settings
+from larspark.run.session import Session
 from larspark.scale.facts import Shape
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import prepare
@@ -163,3 +166,30 @@ def test_a_hot_key_is_cut_by_time_when_the_program_allows_both(
     job = job_for(by_key, sources, None)
     assert job is not None
     assert len(job.grid.starts) == 1
+
+
+def test_all_answer_streams_are_the_same_in_any_slices() -> None:
+    pytest.importorskip("clingo")
+    program = "on(X) or off(X) :- [2] some a(X). :- on(x), on(y), [3] some b(_)."
+    elements = [
+        Element(t, fact("b" if t % 6 == 4 else "a", "x" if t % 2 else "y")) for t in range(14)
+    ]
+    shape, partitions = text_partitions(elements, Random(5), ordered=True)
+
+    def rows(slices: int) -> list[tuple[int, int, str]]:
+        prepared = prepare(program, (), "asp", Settings(), Wish(1, slices), every_model=True)
+        job = job_for(prepared, [(shape, partitions)], None)
+        assert job is not None
+        assert len(job.grid.starts) == slices
+        return sorted(model_rows(job, shape, partitions))
+
+    whole = rows(1)
+    assert {model for t, model, _ in whole if t == 1} == {1, 2, 3, 4}
+    assert {model for t, model, _ in whole if t == 6} == {1, 2, 3}
+    assert rows(3) == whole
+
+    # The numbers are those of the sorted outputs of a local engine.
+    session = Session(prepare(program, (), "asp", Settings(), Wish()).checked, (), "asp")
+    session.append(RowBatch([Row(t, atom, n) for n, (t, atom) in enumerate(elements) if t <= 6], 6))
+    found = sorted(sorted(map(str, model.stream.get(6, ()))) for model in session.models(6))
+    assert [sorted(a for t, m, a in whole if (t, m) == (6, n)) for n in (1, 2, 3)] == found

@@ -26,24 +26,22 @@ def live(
     answered first. Atoms that the program derives are refused one by one, and not the run with
     them when the stream skips what is wrong. What is accepted is shown to `seen`.
     """
-    observers = tuple(seen)
     failed: list[LarsparkError] = []
 
     def accepted() -> Iterator[AnyBatch]:
         try:
             for batch in stream.batches():
-                admitted = _admitted(batch, session.checked.derived, stream, failed)
-                for observer in observers:
-                    observer(admitted)
-                yield admitted
+                yield _admitted(batch, session.checked.derived, stream, failed)
                 if failed:
                     return
         except LarsparkError as error:
             failed.append(error)
 
-    # When the clock says what time it is, the future of the program's own elements is not due yet.
-    own_end = not stream.clocked
-    yield from replay(session, accepted(), to=to, hindsight=hindsight, own_end=own_end)
+    def over() -> bool:
+        """Is the stream at its end, and not just stopped, or is it the clock that decides?"""
+        return not stream.stopped and not stream.clocked
+
+    yield from replay(session, accepted(), to=to, hindsight=hindsight, further=over, seen=seen)
     if failed:
         raise failed[0]
 

@@ -1,6 +1,6 @@
 """Run a session over a stream, batch by batch, and put the pieces of the answer together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow.compute as pc
 
@@ -16,16 +16,21 @@ def replay(
     *,
     to: int | None = None,
     hindsight: bool = False,
-    own_end: bool = True,
+    further: Callable[[], bool] = lambda: True,
+    seen: Iterable[Callable[[AnyBatch], None]] = (),
 ) -> Iterator[Answers]:
     """The answers for the whole timeline, in pieces that follow one another.
 
     A time point is answered when a later one is heard of: until then elements may still come.
-    With hindsight nothing is answered before everything was read. Without `to` the last time point
-    is that of the batches or, unless `own_end` is False, of the program's own elements.
+    With hindsight nothing is answered before everything was read. The last time point is `to`, or
+    else that of the batches and of the program's own elements. When the batches are over, `further`
+    may say that time has not come further than they have. Every batch is shown to `seen` first.
     """
+    observers = tuple(seen)
     end: int | None = None
     for batch in batches:
+        for observe in observers:
+            observe(batch)
         kept = batch if hindsight or to is None else up_to(batch, to)
         session.append(kept)
         if batch.last_t is not None:
@@ -36,9 +41,10 @@ def replay(
             break
         if session.start is not None and end > session.start:
             yield from _advance(session, end - 1)
-    if to is None:
-        ends = (end, session.last_own if own_end else None)
-        to = max((t for t in ends if t is not None), default=None)
+    if not further():
+        to = end if to is None or end is None else min(to, end)
+    elif to is None:
+        to = max((t for t in (end, session.last_own) if t is not None), default=None)
     if to is not None:
         yield from _advance(session, to)
 

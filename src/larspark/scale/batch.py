@@ -62,14 +62,43 @@ def run(
     """
     settings = Settings(start, hindsight, until)
     prepared = prepare(program, background, engine, settings, Wish(shards, slices))
-    sources: Sources
-    if isinstance(facts, DataFrame | Mapping):
-        sources = find_sources(facts, time, map, order)
-    else:
-        sources = find_file_sources(facts, time, map, order)
+    sources = _sources(facts, time, map, order)
     found = run_prepared(prepared, sources, to=to, on_error=on_error)
     # Only these engines can find that there is no answer stream.
     return found.answers if prepared.engine == "interval" else found.answers.dropna()
+
+
+def models(
+    program: str | tree.Program,
+    facts: Given,
+    *,
+    time: str | None = None,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
+    order: str | None = None,
+    background: Iterable[Atom | str] = (),
+    engine: str = "auto",
+    start: int | None = None,
+    to: int | None = None,
+    slices: int | None = None,
+    on_error: OnError = "fail",
+) -> DataFrame:
+    """The outputs of all answer streams at every time point, with the columns t, model, atom.
+
+    Outputs of one time point are numbered from 1 by their sorted texts, each different one once;
+    the numbers of different time points have nothing to do with each other. An output without
+    atoms has one row without an atom, and a time point without an answer stream has no row. The
+    options are those of `run`.
+    """
+    wish = Wish(1, slices)
+    prepared = prepare(program, background, engine, Settings(start), wish, every_model=True)
+    sources = _sources(facts, time, map, order)
+    return run_prepared(prepared, sources, to=to, on_error=on_error).answers
+
+
+def _sources(facts: Given, time: str | None, mapping: str | None, order: str | None) -> Sources:
+    if isinstance(facts, DataFrame | Mapping):
+        return find_sources(facts, time, mapping, order)
+    return find_file_sources(facts, time, mapping, order)
 
 
 class Begun(NamedTuple):
@@ -99,7 +128,8 @@ def run_prepared(
     _refuse(seen, prepared, on_error)
     job = prepared.job(seen.also(heard), to, parallelism(spark))
     if job is None:
-        return Begun(spark.createDataFrame([], step.SPARK_SCHEMA), None)
+        schema = step.SPARK_MODEL_SCHEMA if prepared.every_model else step.SPARK_SCHEMA
+        return Begun(spark.createDataFrame([], schema), None)
     answers = answers_of(spark, sources, surveyed, job)
     return Begun(answers, (job.grid.starts[0], job.grid.last))
 
@@ -136,3 +166,12 @@ def _refuse(seen: survey.Survey, prepared: Prepared, on_error: OnError) -> None:
     if seen.skipped:
         reasons = "; ".join(problem.message for problem in seen.problems)
         _LOG.warning("facts left out: %d (%s)", seen.skipped, reasons)
+
+
+def points(answers: DataFrame) -> DataFrame:
+    """A row for every time point of every interval: the column `t` instead of `from` and `to`.
+
+    Works on all answers and on the typed ones of a predicate.
+    """
+    others = [f"`{name}`" for name in answers.columns if name not in ("from", "to")]
+    return answers.selectExpr(*others, "explode(sequence(`from`, `to`)) as t")

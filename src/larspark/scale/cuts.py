@@ -49,10 +49,10 @@ class Cuts:
     time_obstacles: tuple[str, ...]
 
 
-def find_cuts(checked: Checked) -> Cuts:
-    """The exact cuts of a program."""
+def find_cuts(checked: Checked, every_model: bool = False) -> Cuts:
+    """The exact cuts of a program, for one answer stream from start to end, or for all at once."""
     key_obstacles = tuple(_key_obstacles(checked))
-    time_obstacles = tuple(_time_obstacles(checked))
+    time_obstacles = tuple(_time_obstacles(checked, every_model))
     return Cuts(
         None if key_obstacles else checked.partition_key,
         key_obstacles,
@@ -105,7 +105,7 @@ def own_windows(checked: Checked) -> list[str]:
 
 def _verdict(cuts: Cuts) -> str:
     if cuts.key is not None and cuts.lookback is not None:
-        return "keys are spread over shards, and a hot key can still be cut by time"
+        return "history is cut into slices; where they are short, keys are spread over shards too"
     if cuts.key is not None:
         return "keys are spread over shards; each sees the whole history of its keys"
     if cuts.lookback is not None:
@@ -122,8 +122,9 @@ def _key_obstacles(checked: Checked) -> Iterator[str]:
         yield "constraints and choices bind the facts of all keys together"
 
 
-def _time_obstacles(checked: Checked) -> Iterator[str]:
-    if checked.strata is None or any(is_choice(rule.head) for rule in checked.rules):
+def _time_obstacles(checked: Checked, every_model: bool) -> Iterator[str]:
+    chooses = checked.strata is None or any(is_choice(rule.head) for rule in checked.rules)
+    if chooses and not every_model:
         yield "of several answer streams a run stays close to the one before, back to the start"
     if checked.program.remembered:
         names = ", ".join(f"`{signature}`" for signature in sorted(checked.program.remembered))

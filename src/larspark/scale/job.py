@@ -49,6 +49,8 @@ class Job:
     key: tuple[tuple[str, int, int], ...]
     everywhere: tuple[tuple[str, int], ...]
     counts_tuples: bool
+    # Are all answer streams asked for, and not only one?
+    every_model: bool = False
 
     def text(self) -> str:
         """The job as it travels."""

@@ -29,6 +29,7 @@ class Prepared:
     settings: Settings
     cuts: Cuts
     wish: Wish
+    every_model: bool = False
 
     @property
     def tick(self) -> int | None:
@@ -58,6 +59,7 @@ class Prepared:
             key=tuple((*predicate, place) for predicate, place in (self.cuts.key or {}).items()),
             everywhere=tuple((p, n) for p, n in sorted(self.checked.background_signatures)),
             counts_tuples=counts_tuples(self.checked),
+            every_model=self.every_model,
         )
 
     def _timeline(self, seen: Survey, to: int | None) -> tuple[int, int] | None:
@@ -76,17 +78,18 @@ def prepare(
     engine: str,
     settings: Settings,
     wish: Wish,
+    every_model: bool = False,
 ) -> Prepared:
     """Everything that can be said about a run without its facts, or all that is wrong with it."""
     syntax = _parsed(program)
     atoms = _background(background, syntax)
     checked = _checked(syntax, atoms, settings)
-    cuts = allowed_cuts(find_cuts(checked), settings.hindsight, wish)
+    cuts = allowed_cuts(find_cuts(checked, every_model), settings.hindsight, wish)
     # Executors must not choose: they may have other packages.
     engine = choose(checked, settings).name if engine == "auto" else engine
     # What the engine refuses, it refuses here and not on an executor.
     Session(checked, atoms, engine, settings)
-    return Prepared(checked, atoms, engine, settings, cuts, wish)
+    return Prepared(checked, atoms, engine, settings, cuts, wish, every_model)
 
 
 def _parsed(program: str | tree.Program) -> tree.Program:

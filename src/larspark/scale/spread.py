@@ -55,10 +55,13 @@ def _survey_of_rows(source: Source, tick: int | None, key: Key) -> list[Any]:
 def answers_of(
     spark: SparkSession, sources: Sources, surveyed: Sequence[Sequence[Any]], job: Job
 ) -> DataFrame:
-    """The answers of all pieces, as maximal intervals."""
+    """The answers of all pieces, as maximal intervals; of all answer streams as points."""
     text, grid = job.text(), job.grid
     finish, schema = _as_they_are, step.SPARK_SCHEMA
-    if len(grid.starts) > 1:
+    to_be_joined = len(grid.starts) > 1 and not job.every_model
+    if job.every_model:
+        schema = step.SPARK_MODEL_SCHEMA
+    elif to_be_joined:
         buckets = min(grid.pieces, parallelism(spark))
         finish = partial(joined.packed_answers, grid=grid, buckets=buckets)
         schema = joined.SPARK_SCHEMA
@@ -68,7 +71,7 @@ def answers_of(
         answers = each_number(spark, grid.pieces).mapInArrow(answering, schema)
     else:
         answers = _from_payloads(shuffled(spark, sources, job), text, finish, schema)
-    if len(grid.starts) == 1:
+    if not to_be_joined:
         return answers
     together = answers.repartitionById(buckets, "bucket")
     return together.mapInArrow(telling(joined.join_partition), step.SPARK_SCHEMA)

@@ -15,12 +15,15 @@ import pyarrow.compute as pc
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import ColumnBatch, Segment
 from larspark.run.protocol import Answers
+from larspark.run.session import Session
 from larspark.scale.facts import ORDER
 from larspark.scale.grid import bucket
 from larspark.scale.job import Loaded
 
 SCHEMA = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
 SPARK_SCHEMA = "atom string, `from` long, `to` long"
+MODEL_SCHEMA = pa.schema([("t", pa.int64()), ("model", pa.int64()), ("atom", pa.string())])
+SPARK_MODEL_SCHEMA = "t long, model long, atom string"
 
 
 def answer_piece(packed: pa.Table, loaded: Loaded) -> pa.Table:
@@ -41,6 +44,8 @@ def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
     if session.start is not None and session.start < first:
         # The overlap with the slice before: its facts count, its answers do not.
         session.advance(first - 1)
+    if job.every_model:
+        return _models(session, first, last)
     return shard_answers(session.advance(last), job.grid.shard(piece), loaded)
 
 
@@ -53,6 +58,26 @@ def shard_answers(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
     if loaded.job.engine == "interval" or shard > 0:
         return table
     return pa.concat_tables([table, _inconsistent(answers)])
+
+
+def _models(session: Session, first: int, last: int) -> pa.Table:
+    """The outputs of all answer streams at every time point, each different one once.
+
+    They are numbered by their sorted texts, so that the numbers are the same in every slice. An
+    output without atoms has one row without an atom.
+    """
+    rows: list[tuple[int, int, str | None]] = []
+    for t in range(first, last + 1):
+        found = {
+            tuple(sorted(map(atom_text, model.stream.get(t, ())))) for model in session.models(t)
+        }
+        for number, texts in enumerate(sorted(found), 1):
+            rows += [(t, number, text) for text in texts or (None,)]
+        session.advance(t)
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table(
+        [pa.array(c, f.type) for c, f in zip(columns, MODEL_SCHEMA, strict=True)], MODEL_SCHEMA
+    )
 
 
 def _inconsistent(answers: Answers) -> pa.Table:

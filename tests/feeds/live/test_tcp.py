@@ -92,6 +92,14 @@ def test_without_retry_a_connection_that_cannot_be_made_is_a_problem():
     assert caught.value.problems[0].code == "L321"
 
 
+@pytest.mark.parametrize("host", ["a" * 70, "a..b", "no-such-host.invalid"])
+def test_a_host_that_cannot_be_is_a_problem(host):
+    for place in (f"tcp://{host}:9", f"tcp+listen://{host}:9"):
+        with pytest.raises(LarsparkError) as caught:
+            texts(LiveStream(place, retry=False))
+        assert caught.value.problems[0].code == "L321"
+
+
 def test_without_retry_a_reset_is_a_problem_after_everything_before_was_delivered():
     with server(resets(b'{"t": 1, "atom": "p"}\n')) as port:
         stream = LiveStream(f"tcp://127.0.0.1:{port}", retry=False)

@@ -1,4 +1,7 @@
-"""The engine against the definitions: soundness and completeness, with windows and negation."""
+"""Propositions 6, 7, 12 and 13: the engine gives the answers of the definitions, and no others.
+
+With windows and negation too, by brute force on small universes.
+"""
 
 import os
 from itertools import combinations, product
@@ -119,6 +122,19 @@ KEPT = {
         SimpleRule("p", 0, (in_window(2, "at", "j", "X"), in_window(1, "always", "j", "Y"))),
         SimpleRule("q", 0, (in_window(0, "at", "i", "X"), in_window(2, "some", "p", "X"))),
         SimpleRule("r", None, (Item("now", "q", "X"), in_window(2, "some", "k", "X"))),
+    ),
+    "one value throughout is more than some value at each time point": (
+        SimpleRule("p", 0, (at(0, "i", "X"), at(0, "i", "Y"))),
+        SimpleRule("r", 0, (at(0, "i", "X"), at(0, "p", "Y"), at(1, "p", "Y"))),
+    ),
+    "who denies all atoms asks for more than who denies one": (
+        SimpleRule("p", 1, (at(0, "i", "X"),)),
+        SimpleRule("p", 0, (at(0, "i", "X"), at(0, "k", "_", negated=True))),
+        SimpleRule("r", 0, (at(0, "i", "X"), at(0, "p", "X"), at(0, "k", "X", negated=True))),
+    ),
+    "the absence of all atoms does not depend on values": (
+        SimpleRule("q", -1, (at(0, "i", "X"),)),
+        SimpleRule("r", 0, (in_window(1, "at", "i", "X"), Item("now", "q", "_", negated=True))),
     ),
 }
 # What these rules ask for never happens.

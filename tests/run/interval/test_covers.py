@@ -1,6 +1,5 @@
 """Stores against an obvious twin: for every key the set of time points at which it holds."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -8,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from larspark.run.interval.kernels import cover, probe
-from larspark.run.interval.kernels.compile import Kernel
 from larspark.run.interval.kernels.layout import Ints
 from larspark.run.interval.store import Store
 
@@ -31,23 +28,6 @@ rows = st.lists(
 )
 # What is done to a store at one time point after the other: rows to add and rows to remove.
 histories = st.lists(st.tuples(rows, rows), max_size=8)
-
-
-@pytest.fixture(params=["compiled", "plain"])
-def way(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Kernels compiled, and as Python runs them."""
-    kernels = [
-        kernel
-        for module in (cover, probe)
-        for kernel in vars(module).values()
-        if isinstance(kernel, Kernel)
-    ]
-    before = [kernel.run for kernel in kernels]
-    for kernel in kernels:
-        kernel.run = kernel.compiled() if request.param == "compiled" else kernel.interpret
-    yield
-    for kernel, run in zip(kernels, before, strict=True):
-        kernel.run = run
 
 
 @pytest.mark.usefixtures("way")

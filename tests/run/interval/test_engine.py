@@ -232,6 +232,22 @@ def test_stats_say_what_was_done_and_what_was_not() -> None:
     assert stats.bytes > 0
 
 
+def test_a_rule_is_not_tried_where_one_of_its_formulas_holds_nowhere() -> None:
+    """Also where an atom may still be derived for the past: only what holds now counts."""
+    running = session("q(X) :- [3] some p(X), [9] some r(X). s(X) :- q(X), [3] some p(X).")
+    fired = []
+    for t in range(1, 31):
+        rows = [row(t, "p", number) for number in range(4)]
+        running.append(RowBatch([*rows, row(t, "r", 2)] if t == 10 else rows, t))
+        atoms = [sorted(map(str, atoms or ())) for _, atoms, _ in running.advance(t).points()]
+        assert atoms == [["q(2)", "s(2)"] if 10 <= t <= 19 else []]
+        fired.append(engine(running).stats().fired)
+    # Before r(2) comes and after it has gone nothing can follow, though p is new all the time.
+    assert fired[8] == 0
+    assert fired[9] > 0
+    assert fired[18] == fired[29]
+
+
 # What is saved
 
 

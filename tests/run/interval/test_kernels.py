@@ -2,7 +2,7 @@
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,31 +11,17 @@ from hypothesis import strategies as st
 
 from larspark.base.terms import Arithmetic, Constant, Variable
 from larspark.run.interval.constants import Constants
-from larspark.run.interval.kernels import distinct, groups, profile, scan, select
-from larspark.run.interval.kernels.compile import Kernel
+from larspark.run.interval.kernels import distinct, scan, select
 from larspark.run.interval.kernels.layout import FOREVER, NONE, Ints
 from larspark.run.interval.profiles import Profile, WindowSize
 from larspark.run.interval.steps import WhereStep, where_step
 
-MODULES = (distinct, groups, profile, scan, select)
 LAST = 30
 
 intervals = st.tuples(st.integers(1, LAST), st.integers(0, 12), st.integers(0, 1)).map(
     lambda drawn: (drawn[0], drawn[0] + drawn[1], drawn[2])
 )
 constants_of_all_kinds = st.sampled_from([-3, 0, 2, 2.5, -0.25, 2**61, 2**62, 1e300, "a", "b"])
-
-
-@pytest.fixture(params=["compiled", "plain"])
-def way(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Kernels compiled, and as Python runs them."""
-    found = [k for module in MODULES for k in vars(module).values() if isinstance(k, Kernel)]
-    before = [kernel.run for kernel in found]
-    for kernel in found:
-        kernel.run = kernel.compiled() if request.param == "compiled" else kernel.interpret
-    yield
-    for kernel, run in zip(found, before, strict=True):
-        kernel.run = run
 
 
 @pytest.mark.usefixtures("way")

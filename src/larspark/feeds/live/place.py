@@ -109,6 +109,11 @@ def _mqtt(scheme: str, parts: SplitResult, port: int | None, topic: str) -> Mqtt
         raise _wrong(name, "the host is missing")
     if not topic:
         raise _wrong(name, "the topic is missing")
+    *above, last = topic.split("/")
+    if "\0" in topic or any("#" in level for level in above) or ("#" in last and last != "#"):
+        raise _wrong(name, "`#` stands alone, in the last place of a topic")
+    if any("+" in level and level != "+" for level in (*above, last)):
+        raise _wrong(name, "`+` stands alone between the slashes of a topic")
     password = os.environ.get("LARSPARK_MQTT_PASSWORD")
     if parts.password is not None:
         password = unquote(parts.password)

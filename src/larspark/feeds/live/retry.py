@@ -25,8 +25,9 @@ def keep_connected(
             talk()
             why = "the other side closed it"
             failed = False
-        except OSError as error:
-            why = error.strerror or str(error) or type(error).__name__
+        except (OSError, UnicodeError) as error:
+            # A name that no host can have is not even looked up.
+            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
             failed = True
         if inbox.stopping.is_set():
             return

@@ -6,7 +6,7 @@ import socket
 from larspark.feeds.live.inbox import Inbox
 from larspark.feeds.live.place import TcpPlace
 from larspark.feeds.live.retry import keep_connected
-from larspark.feeds.live.tcp import CONNECT_SECONDS, POLL_SECONDS, listening
+from larspark.feeds.live.tcp import CONNECT_SECONDS, POLL_SECONDS, accepted, listening
 from larspark.feeds.live.traffic import Traffic
 
 # Who takes nothing for so long is given up.
@@ -72,10 +72,9 @@ class TcpFanOut:
             over = False
             while not over and not queue.stopping.is_set():
                 blocks, _, over = queue.take(POLL_SECONDS)
-                while select.select([server], [], [], 0)[0]:
-                    link, _ = server.accept()
-                    link.settimeout(_STUCK_SECONDS)
-                    links.append(link)
+                while (visitor := accepted(server)) is not None:
+                    visitor[0].settimeout(_STUCK_SECONDS)
+                    links.append(visitor[0])
                 lines = [line for _, block in blocks for line in block.lines if line is not None]
                 links = [link for link in links if _sent(link, b"".join(lines))]
                 self.delivered += len(lines)

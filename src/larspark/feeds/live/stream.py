@@ -65,6 +65,7 @@ class LiveStream(Stream):
         self._inbox = Inbox(self._now, queue)
         self._feeder = _feeder(parsed, retry)
         self._begun = False
+        self.stopped = False
         options = Options(clock or tick, on_error, lateness)
         super().__init__(parsed.name, self._batches, options, lasting=False)
 
@@ -82,6 +83,7 @@ class LiveStream(Stream):
 
     def stop(self) -> None:
         """End the stream: what has arrived is still delivered. A signal handler may call this."""
+        self.stopped = True
         self._inbox.stop()
 
     def refuse(self, problem: Problem) -> None:
@@ -130,6 +132,9 @@ class LiveStream(Stream):
     def _feed(self) -> None:
         try:
             self._feeder.read(self._inbox, self.traffic)
+        except OSError as error:
+            why = error.strerror or str(error)
+            self._inbox.end(LarsparkError(Problem("L321", f"{self.name}: {why}")))
         except BaseException as error:  # it is raised again where the facts are taken
             self._inbox.end(error)
         else:

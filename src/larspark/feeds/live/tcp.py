@@ -63,30 +63,36 @@ class TcpListener:
             host, port = server.getsockname()[:2]
             traffic.say(f"listening on {host}:{port}")
             selector.register(server, selectors.EVENT_READ)
-            open_links: dict[socket.socket, Lines] = {}
-            try:
-                while not inbox.stopping.is_set():
-                    for key, _ in selector.select(POLL_SECONDS):
-                        link = key.fileobj
-                        if link is not server and isinstance(link, socket.socket):
-                            if not _receive(link, open_links[link]):
-                                selector.unregister(link)
-                                open_links.pop(link).end()
-                                link.close()
-                        elif len(open_links) < MOST_CONNECTIONS:
-                            link, (peer, peer_port, *_) = server.accept()
-                            link.setblocking(False)
-                            name = f"tcp://{peer}:{peer_port}"
-                            open_links[link] = Lines(name, inbox, traffic)
-                            traffic.connections += 1
-                            selector.register(link, selectors.EVENT_READ)
-                        else:
-                            # They wait in the backlog until somebody leaves.
-                            inbox.stopping.wait(POLL_SECONDS)
-            finally:
-                for link, lines in open_links.items():
-                    lines.end()
-                    link.close()
+            senders: dict[socket.socket, Lines] = {}
+            while not inbox.stopping.is_set():
+                for key, _ in selector.select(POLL_SECONDS):
+                    link = key.fileobj
+                    if isinstance(link, socket.socket) and link in senders:
+                        if not _receive(link, senders[link]):
+                            selector.unregister(link)
+                            senders.pop(link).end()
+                            link.close()
+                    elif len(senders) >= MOST_CONNECTIONS:
+                        # They wait in the backlog until somebody leaves.
+                        inbox.stopping.wait(POLL_SECONDS)
+                    elif (visitor := accepted(server)) is not None:
+                        sender, name = visitor
+                        senders[sender] = Lines(name, inbox, traffic)
+                        traffic.connections += 1
+                        selector.register(sender, selectors.EVENT_READ)
+            for link, lines in senders.items():
+                lines.end()
+                link.close()
+
+
+def accepted(server: socket.socket) -> tuple[socket.socket, str] | None:
+    """Who has connected, with their name; None when nobody has, or they are gone already."""
+    try:
+        link, (peer, port, *_) = server.accept()
+    except OSError:
+        return None
+    link.setblocking(False)
+    return link, f"tcp://{peer}:{port}"
 
 
 def _receive(link: socket.socket, lines: Lines) -> bool:
@@ -108,8 +114,9 @@ def listening(place: TcpPlace) -> Iterator[socket.socket]:
     try:
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         server = socket.create_server((place.host, place.port), family=family)
-    except OSError as error:
-        why = error.strerror or str(error)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
         raise LarsparkError(Problem("L321", f"cannot listen at {place.name}: {why}")) from None
     with server:
+        server.setblocking(False)
         yield server

@@ -1,132 +1,22 @@
-"""The online step: candidates are partial matches of clauses, advanced fact by fact.
+"""The online step: candidates are advanced fact by fact.
 
-A candidate stands for all answers of one clause that rest on the same facts: its values are bound,
-and each of its time variables lies between two ends. It does not change while time passes; it
-waits in an index under what it expects next, and it is dropped when the last time point at which
-that could have come is over. So a time point costs what its facts touch, and what expires.
-
-Facts of a premise over a span form runs: one run is one match, however long it grows.
+A candidate does not change while time passes; it waits in an index under what it expects next, and
+it is dropped when the last time point at which that could have come is over. So a time point costs
+what its facts touch, and what expires.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from math import inf
-from typing import TypeAlias
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Constant
+from larspark.run.hypothetical.candidate import Candidate, Key, Part, Run, Table
 from larspark.run.hypothetical.clause import Clause, Ends, Premise, Values
 from larspark.run.hypothetical.dataset import Background, Row
 from larspark.run.hypothetical.patterns import Pattern
 from larspark.run.hypothetical.recognise import Recogniser, Test, accepted
 from larspark.run.hypothetical.solving import Undecided, solutions
-
-Key: TypeAlias = tuple[Constant | None, ...]
-
-
-class Run:
-    """The same premise met at every time point from `start` to `last`."""
-
-    __slots__ = ("_row", "_rows", "candidates", "key", "last", "start")
-
-    def __init__(self, key: Row, start: int) -> None:
-        self.key = key
-        self.start = start
-        self.last = start
-        self.candidates: dict[Candidate, None] = {}
-        self._row: Row = ()
-        self._rows: dict[int, list[Row]] | None = None
-
-    def add(self, t: int, row: Row, premise: Premise) -> None:
-        """One more fact; where a premise leaves something open, several may come at a time."""
-        self.last = t
-        if not premise.leaves_open:
-            self._row = row
-            return
-        if self._rows is None:
-            self._rows = {}
-        self._rows.setdefault(t, []).append(row)
-        # Older facts can no longer be part of an answer: time points were added in order.
-        while next(iter(self._rows)) < t - premise.kept:
-            del self._rows[next(iter(self._rows))]
-
-    def rows(self, t: int) -> Sequence[Row]:
-        return (self._row,) if self._rows is None else self._rows[t]
-
-
-# What met a premise: a fact with its time point, or a run.
-Part: TypeAlias = tuple[int, Row] | Run | None
-
-
-class Candidate:
-    """A partial match of a clause."""
-
-    __slots__ = (
-        "alive",
-        "clause",
-        "expiry",
-        "high",
-        "key",
-        "low",
-        "mask",
-        "parts",
-        "places",
-        "undecided",
-        "values",
-    )
-
-    def __init__(
-        self,
-        clause: Clause,
-        mask: int,
-        values: Values,
-        low: Ends,
-        high: Ends,
-        parts: tuple[Part, ...],
-        undecided: tuple[Undecided, ...],
-    ) -> None:
-        self.clause = clause
-        self.mask = mask
-        self.values = values
-        self.low = low
-        self.high = high
-        self.parts = parts
-        self.undecided = undecided
-        self.key: Key = tuple([None if v is None else values[v] for v in clause.key])
-        # Where it waits, so that it can be taken out again.
-        self.places: list[tuple[_Table, Key]] = []
-        self.expiry: float = inf
-        self.alive = True
-
-    def runs(self) -> Iterator[tuple[Premise, Run]]:
-        for premise, part in zip(self.clause.premises, self.parts, strict=True):
-            if isinstance(part, Run):
-                yield premise, part
-
-    @property
-    def is_general(self) -> bool:
-        """Does the answer still have variables that are not times?"""
-        values = self.values
-        for variable in self.clause.key:
-            if variable is not None and values[variable] is None:
-                return True
-        return False
-
-    def last_chance(self) -> float:
-        """The time point after which the candidate cannot become an answer, or is forgotten."""
-        high = self.high
-        lacking = self.clause.lacking(self.mask)
-        if not lacking:
-            # It is still wanted at the time point at which it became complete.
-            return min((high[time] + more for time, more in self.clause.kept), default=inf) + 1
-        chances = [high[premise.time] + premise.first for premise in lacking]
-        for number, premise in enumerate(lacking):
-            if premise.floor is not None:
-                chances[number] = max(chances[number], premise.floor)
-        return min(chances)
-
-
-_Table: TypeAlias = dict[Key, dict[Candidate, None]]
 
 
 class _Entry:
@@ -139,7 +29,7 @@ class _Entry:
         self.premise = premise
         self.order = order
         # By the bound variables: their positions in a fact, and the candidates by their values.
-        self.waiting: dict[tuple[int, ...], tuple[tuple[int, ...], _Table]] = {}
+        self.waiting: dict[tuple[int, ...], tuple[tuple[int, ...], Table]] = {}
         self.runs: dict[Row, Run] = {}
 
 

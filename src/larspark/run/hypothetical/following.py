@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from larspark.base.atoms import Signature
 from larspark.run.hypothetical.answers import Change, ChangeKind, rank
-from larspark.run.hypothetical.candidates import Candidate
+from larspark.run.hypothetical.candidate import Candidate
 from larspark.run.hypothetical.dataset import Row
 from larspark.run.hypothetical.literals import Instance
 from larspark.run.hypothetical.outlook import Outlook, is_general

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Variable
-from larspark.run.hypothetical.candidates import Candidate, Run
+from larspark.run.hypothetical.candidate import Candidate, Run
 from larspark.run.hypothetical.clause import Ends, Moments, Premise
 from larspark.run.hypothetical.dataset import Background, Row
 from larspark.run.hypothetical.literals import Denied, Instance, Literal, Prospect, Restriction

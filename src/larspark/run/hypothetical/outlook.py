@@ -8,7 +8,8 @@ from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.run.hypothetical.answers import HypotheticalAnswer, rank, shown, values
-from larspark.run.hypothetical.candidates import Candidate, Candidates
+from larspark.run.hypothetical.candidate import Candidate
+from larspark.run.hypothetical.candidates import Candidates
 from larspark.run.hypothetical.clause import Moments
 from larspark.run.hypothetical.dataset import History, Row
 from larspark.run.hypothetical.dominance import minimal_answers

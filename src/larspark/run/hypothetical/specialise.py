@@ -188,4 +188,6 @@ def places(instance: Instance) -> set[tuple[int | Time, Signature]]:
 
 
 def is_open(literal: Literal) -> bool:
-    return any(isinstance(arg, Variable | Wildcard) for arg in literal.pattern.args)
+    """Does it depend on values? An absence with wildcards is that of all atoms, whatever values."""
+    kinds = (Variable,) if literal.negated else (Variable, Wildcard)
+    return any(isinstance(arg, kinds) for arg in literal.pattern.args)

@@ -86,10 +86,12 @@ class _Matching:
                     yield from _match_occurrence(item, other, bindings)
             case Denial():
                 for denial in special.body.denials:
+                    one, other = item.occurrence, denial.occurrence
                     with_now = _match_now(item, denial, bindings)
-                    if with_now is not None:
-                        # Less denied is less asked, so the spans match as for atoms.
-                        yield from _match_occurrence(item.occurrence, denial.occurrence, with_now)
+                    # Less denied is less asked, so the spans match as for atoms. But whoever denies
+                    # all atoms asks for more than who denies one.
+                    if with_now is not None and _wildcards(one) <= _wildcards(other):
+                        yield from _match_occurrence(one, other, with_now)
             case Pattern():
                 fixed = item in self._general.body.rigid
                 for pattern in special.body.rigid if fixed else special.body.missing:
@@ -118,6 +120,11 @@ def _match_now(
     return _match_time(general.now, special.now, bindings)
 
 
+def _wildcards(occurrence: Occurrence) -> set[int]:
+    args = occurrence.pattern.args
+    return {position for position, arg in enumerate(args) if isinstance(arg, Wildcard)}
+
+
 def _some(bindings: dict[str, Slot] | None) -> Iterator[dict[str, Slot]]:
     if bindings is not None:
         yield bindings
@@ -134,6 +141,11 @@ def _match_occurrence(
         return
     # What differs from time point to time point and is not restricted may have any value.
     anything = general.local if not any(filters) else frozenset()
+    for one, two in zip(general.pattern.args, special.pattern.args, strict=False):
+        # What has one value throughout cannot be what may differ from time point to time point.
+        shared = isinstance(one, Variable) and one.name not in general.local
+        if shared and isinstance(two, Variable) and two.name in special.local:
+            return
     matched = _match_pattern(general.pattern, special.pattern, bindings, anything, general.local)
     if matched is None:
         return

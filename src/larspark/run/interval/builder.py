@@ -17,6 +17,7 @@ from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
 from larspark.run.interval.network import Flow, Memory, Network, Recomputed
 from larspark.run.interval.nodes import Distinct, Fan, Keeper
 from larspark.run.interval.shapes import Shape, shape_of, whole
+from larspark.run.interval.steps import JoinStep
 
 
 class Builder:
@@ -251,7 +252,8 @@ class Builder:
     ) -> Firing:
         steps = compile_firing(rule, stored, trigger, self._clock, self._constants)
         negated = trigger is not None and stored[trigger].negated
-        return Firing(steps, -1 if negated else 1, head, self._tally)
+        needs = tuple(step.index.store for step in steps if isinstance(step, JoinStep))
+        return Firing(steps, -1 if negated else 1, head, self._tally, self._clock, needs)
 
 
 def _looked_up_shapes(plan: Plan) -> set[Shape]:

@@ -33,6 +33,7 @@ from larspark.run.interval.steps import (
     WithinStep,
     where_step,
 )
+from larspark.run.interval.store import Store
 
 
 @dataclass(slots=True)
@@ -79,14 +80,23 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One rule, fired by one of its formulas; fired by a negated one, it takes back."""
+    """One rule, fired by one of its formulas; fired by a negated one, it takes back.
+
+    Where one of the other formulas holds nowhere from now on, nothing can follow: the rule is not
+    even tried. That is read off what the stores hold, so it is sound whatever is still to come.
+    """
 
     steps: tuple[Step, ...]
     sign: int
     head: Head
     tally: Tally
+    clock: Clock
+    needs: tuple[Store, ...]
 
     def receive(self, sign: int, batch: Ints) -> None:
+        for store in self.needs:
+            if store.is_over(self.clock.floor):
+                return
         self.tally.fired += 1
         rows = batch
         for step in self.steps:

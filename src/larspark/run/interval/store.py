@@ -13,6 +13,8 @@ from larspark.run.interval.kernels.cover import (
     cover_settle,
 )
 from larspark.run.interval.kernels.layout import (
+    END,
+    FOREVER,
     HEAD,
     KEYS,
     LAP,
@@ -72,7 +74,8 @@ class Store:
         self._heads = np.empty((tables, 1 << (capacity - 1).bit_length()), np.uint32)
         self._waits = np.empty(capacity if self._told else 0, np.int64)
         self._due = np.empty(RING if self._told else 0, np.int64)
-        self._counters = np.array([0, len(rows), 0, settled, len(rows), 0, 0], np.int64)
+        end = int(rows[:, TO].max(initial=-FOREVER))
+        self._counters = np.array([0, len(rows), 0, settled, len(rows), 0, end, 0], np.int64)
         cover_link.run(
             self._rows,
             self._links,
@@ -82,6 +85,10 @@ class Store:
             self._due,
             self._counters,
         )
+
+    def is_over(self, t: int) -> bool:
+        """Is it known, without looking at rows, that none holds at t or later?"""
+        return bool(self._counters[END] < t)
 
     def live(self, t: int) -> int:
         """How many rows hold at t or later."""

@@ -14,6 +14,7 @@ import numpy as np
 from larspark.run.interval.kernels.compile import helper, inlined, kernel
 from larspark.run.interval.kernels.layout import (
     DEAD,
+    END,
     FOREVER,
     FRESH,
     FROM,
@@ -256,6 +257,7 @@ def cover_add(
             )
         if touched > 1 or (touched == 1 and holder == NONE):
             _take_out(rows, links, counters, newest, batch, source, start, holder)
+        counters[END] = max(counters[END], high)
         if holder != NONE:
             rows[holder, TO] = high
         else:

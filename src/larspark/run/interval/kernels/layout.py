@@ -25,9 +25,9 @@ FROM, TO, KEYS = 0, 1, 2
 
 # The counters of a store: the places of its oldest row and of the next one, the place of the oldest
 # lap of the ring, the time up to which everything due has happened, the place from which on rows
-# were not looked at since then, the place from which on rows hold only what was added last, and a
-# sum that nobody reads.
-HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, TOUCHED = 0, 1, 2, 3, 4, 5, 6
+# were not looked at since then, the place from which on rows hold only what was added last, a time
+# point after which no row holds, and a sum that nobody reads.
+HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, END, TOUCHED = 0, 1, 2, 3, 4, 5, 6, 7
 
 NONE = -1
 

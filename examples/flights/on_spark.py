@@ -1,0 +1,27 @@
+"""The year of flights on Spark: the table of the main demonstration, from the same rules.
+
+It needs the extra `spark`, and Java 17 or later.
+"""
+
+import time
+
+from flights import flights_stream
+from rich.console import Console
+
+import larspark as lp
+from larspark.spark import replay
+from run import PROGRAM, _findings
+
+
+def main() -> None:
+    console = Console()
+    stream = flights_stream()
+    begun = time.perf_counter()
+    answers = replay(lp.Program.load(PROGRAM), stream, tell=console.log)
+    _findings(console, [] if answers is None else list(answers.intervals()))
+    seconds = time.perf_counter() - begun
+    console.print(f"{stream.facts:,} facts on Spark, its start included, in {seconds:.1f} s.")
+
+
+if __name__ == "__main__":
+    main()
