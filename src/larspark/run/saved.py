@@ -15,6 +15,7 @@ from larspark.meaning.checked import Checked
 from larspark.run.protocol import Settings
 
 _MAGIC = b"larspark state 1\n"
+_DIGEST = 2 * hashlib.sha256().digest_size
 _LONGEST_HEADER = 1 << 24
 
 
@@ -66,6 +67,11 @@ class SavedState:
         if length != len(payload):
             raise _refused("the saved state is damaged")
         return saved
+
+
+def digest_of(state: bytes) -> bytes:
+    """The digest that a saved state carries: the same for the same state, no other has it."""
+    return state[len(_MAGIC) : len(_MAGIC) + _DIGEST]
 
 
 def program_identity(checked: Checked) -> str:

@@ -25,6 +25,7 @@ from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import prepare
+from larspark.scale.streaming.keys import shard_keys, spark_hash
 
 pytest.importorskip("pyspark")
 from larspark.spark import json_lines, stream, wait, watch
@@ -247,3 +248,13 @@ def test_another_program_is_refused_or_takes_over(spark: Any, tmp_path: Path) ->
     run(new, on_program_change="restart")
     # Answered up to 1 by the old program; the new one has seen nothing before 2.
     assert written(spark, tmp_path) == [("p(x)", 0, 5), ("p(y)", 1, 1), ("s", 3, 3)]
+
+
+def test_shards_are_spread_evenly_over_the_partitions_of_the_state(spark: Any) -> None:
+    rows = spark.range(-50, 50).selectExpr("cast(id as int)", "hash(cast(id as int))").collect()
+    assert [spark_hash(number) for number, _ in rows] == [value for _, value in rows]
+    for partitions in (1, 2, 3, 8, 25):
+        keys = shard_keys(2 * partitions)
+        assert [key % len(keys) for key in keys] == list(range(len(keys)))
+        places = [spark_hash(key) % partitions for key in keys]
+        assert sorted(places) == sorted([*range(partitions)] * 2)

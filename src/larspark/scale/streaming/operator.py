@@ -1,13 +1,13 @@
 """The step of a shard as Spark's operator on keyed state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from larspark.scale.pack import to_bytes
 from larspark.scale.sql import Row, StatefulProcessor, StatefulProcessorHandle
 from larspark.scale.streaming.intake import Parcel
 from larspark.scale.streaming.live import read_live
-from larspark.scale.streaming.step import step
+from larspark.scale.streaming.step import Stepped, step
 from larspark.scale.telling import telling
 
 # One row for each shard and micro-batch; the output is packed in `rows`.
@@ -22,9 +22,14 @@ class ShardOperator(StatefulProcessor):
 
     def __init__(self, live_text: str) -> None:
         self._live_text = live_text
+        self._shards = read_live(live_text).loaded.job.grid.shards
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._state = handle.getValueState("shard", "state binary")
+
+    def step(self, before: bytes | None, parcels: Iterable[Parcel], shard: int) -> Stepped:
+        """What a micro-batch brings for a shard, and the state after it."""
+        return step(before, parcels, shard, read_live(self._live_text))
 
     # Spark calls it with these names.
     @telling
@@ -36,8 +41,7 @@ class ShardOperator(StatefulProcessor):
     ) -> Iterator[Row]:
         known = self._state.get() if self._state.exists() else None
         before = None if known is None else bytes(known[0])
-        parcels = (Parcel(*row) for row in rows)
-        stepped = step(before, parcels, key[0], read_live(self._live_text))
+        stepped = self.step(before, (Parcel(*row) for row in rows), key[0] % self._shards)
         if stepped.state != before:
             self._state.update((stepped.state,))
         yield Row(

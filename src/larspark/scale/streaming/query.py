@@ -14,8 +14,9 @@ from larspark.scale.grid import Grid
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Source, check_sources, find_sources
-from larspark.scale.sql import DataFrame, SparkSession, functions
+from larspark.scale.sql import DataFrame, SparkSession, StatefulProcessor, functions
 from larspark.scale.streaming import intake, operator, output
+from larspark.scale.streaming.keys import shard_keys
 from larspark.scale.streaming.lines import VALUE
 from larspark.scale.streaming.live import (
     Form,
@@ -77,7 +78,6 @@ def stream(
     inlets = _inlets(facts, time, map, order)
     _check(inlets, prepared)
     spark = inlets[0].frame.sparkSession
-    _use_state_store(spark)
     grid = Grid(_shards(spark, prepared), (0,), 0, 0)
     live = Live(
         job=prepared.job_on(grid, end=0).text(),
@@ -89,10 +89,10 @@ def stream(
         on_error=on_error,
         on_program_change=on_program_change,
     )
-    return _answers(inlets, live)
+    return answers(inlets, live, operator.ShardOperator(live.text()))
 
 
-class _Inlet(NamedTuple):
+class Inlet(NamedTuple):
     """A streaming DataFrame and the facts that its rows are; without shapes JSON Lines."""
 
     frame: DataFrame
@@ -111,16 +111,16 @@ def _inlets(
     time: str | None,
     mapping: str | None,
     order: str | None,
-) -> list[_Inlet]:
+) -> list[Inlet]:
     if isinstance(facts, DataFrame) and facts.columns == [VALUE] and not (time or mapping):
-        return [_Inlet(facts, None)]
+        return [Inlet(facts, None)]
     sources = find_sources(facts, time, mapping, order)
     if isinstance(facts, DataFrame):
-        return [_Inlet(facts, tuple(source.shape for source in sources))]
-    return [_Inlet(source.frame, (source.shape,)) for source in sources]
+        return [Inlet(facts, tuple(source.shape for source in sources))]
+    return [Inlet(source.frame, (source.shape,)) for source in sources]
 
 
-def _check(inlets: Sequence[_Inlet], prepared: Prepared) -> None:
+def _check(inlets: Sequence[Inlet], prepared: Prepared) -> None:
     if not all(inlet.frame.isStreaming for inlet in inlets):
         hint = "read it with `spark.readStream`, or ask for all answers at once with `run`"
         raise LarsparkError(Problem("L493", "the DataFrame is not a streaming one", hint=hint))
@@ -149,7 +149,9 @@ def _shards(spark: SparkSession, prepared: Prepared) -> int:
     return 2 * int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
 
 
-def _answers(inlets: Sequence[_Inlet], live: Live) -> DataFrame:
+def answers(inlets: Sequence[Inlet], live: Live, shard: StatefulProcessor) -> DataFrame:
+    """What an operator on the shards of a stream gives."""
+    _use_state_store(inlets[0].frame.sparkSession)
     text = live.text()
     parcels = [
         inlet.rows.mapInArrow(
@@ -158,10 +160,12 @@ def _answers(inlets: Sequence[_Inlet], live: Live) -> DataFrame:
         )
         for source, inlet in enumerate(inlets)
     ]
+    keys = functions.array(*map(functions.lit, shard_keys(live.loaded.job.grid.shards)))
     stepped = (
         reduce(DataFrame.unionAll, parcels)
+        .withColumn("shard", keys[functions.col("shard")])
         .groupBy("shard")
-        .transformWithState(operator.ShardOperator(text), operator.SPARK_SCHEMA, "append", "none")
+        .transformWithState(shard, operator.SPARK_SCHEMA, "append", "none")
     )
     counts = ("facts", "late", "late_so_far", "skipped", "held", "answers", "state_bytes")
     seen = stepped.observe(

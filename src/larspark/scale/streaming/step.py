@@ -6,7 +6,6 @@ take them. So the answers depend neither on how the stream is cut into micro-bat
 order of facts within the delay. A fact for a closed time point is late: counted, never used.
 """
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 
 from larspark.base.atoms import Signature
 from larspark.base.facts import ColumnBatch
+from larspark.run.saved import digest_of
 from larspark.run.session import Session
 from larspark.scale.facts import ORDER
 from larspark.scale.job import Loaded
@@ -56,11 +56,9 @@ def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live)
     """Take in what a micro-batch brought for a shard, and answer what can be answered."""
     before = fresh_state(live) if state is None else continued(read_state(state), live)
     heard, facts, skipped = _heard(before, parcels)
-    # Facts that all shards get are counted by one.
-    counted = [f for f in facts if shard == 0 or not _everywhere(f, live.loaded)]
     answered = -1 if heard.answered is None else heard.answered
-    late, _ = _divided(counted, answered)
-    _, on_time = _divided(facts, answered)
+    too_late, on_time = _divided(facts, answered)
+    late = _counted(too_late, shard, live.loaded)
     taken = replace(
         heard, late=heard.late + _size(late), held=tuple(merged([*heard.held, *on_time]))
     )
@@ -69,7 +67,7 @@ def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live)
         rows = pa.concat_tables([rows, late_rows(late, live.form)])
     return Stepped(
         rows,
-        _size(counted),
+        _size(_counted(facts, shard, live.loaded)),
         _size(late),
         after.late,
         skipped,
@@ -164,7 +162,7 @@ def _keep_alive(state: ShardState, session: Session) -> None:
 
 
 def _fingerprint(state: ShardState) -> tuple[Identity, int | None, bytes]:
-    return state.identity, state.start, hashlib.sha256(state.session).digest()
+    return state.identity, state.start, digest_of(state.session)
 
 
 def _divided(facts: Sequence[Facts], last: int) -> tuple[list[Facts], list[Facts]]:
@@ -172,6 +170,11 @@ def _divided(facts: Sequence[Facts], last: int) -> tuple[list[Facts], list[Facts
     upto = [each._replace(table=each.table.filter(pc.field("t") <= last)) for each in facts]
     after = [each._replace(table=each.table.filter(pc.field("t") > last)) for each in facts]
     return [f for f in upto if f.table.num_rows], [f for f in after if f.table.num_rows]
+
+
+def _counted(facts: Sequence[Facts], shard: int, loaded: Loaded) -> list[Facts]:
+    """Facts that all shards get are counted by one."""
+    return [each for each in facts if shard == 0 or not _everywhere(each, loaded)]
 
 
 def _everywhere(facts: Facts, loaded: Loaded) -> bool:
