@@ -7,7 +7,7 @@ from itertools import product
 from typing import Protocol
 
 from larspark.bench import hypothetical as hypotheses
-from larspark.bench import laser, limits, ticker, ticker_soak
+from larspark.bench import laser, limits, spark_streaming, ticker, ticker_soak
 from larspark.bench import reading as files
 from larspark.bench import soak as endurance
 from larspark.bench import spark as on_spark
@@ -163,6 +163,11 @@ def feeds(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 def spark(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     """Batch on Spark; the workload is the last part of the name."""
     return on_spark.spark(bench, bench.rsplit("/", 1)[1], quick, tell)
+
+
+def streaming(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """Micro-batches on Spark."""
+    return spark_streaming.streaming(bench, quick, tell)
 
 
 def _repetitions(quick: bool) -> int:

@@ -32,7 +32,7 @@ KEYS = 1000
 _RATE = 1000
 _FILES = 8
 _SEED = 2017
-_CORES = 2
+CORES = 2
 
 # The cooling system of Laser's paper, for each of many machines; alarms are asked for.
 COOLING = f"""
@@ -87,7 +87,7 @@ def spark(bench: str, title: str, quick: bool, tell: Tell) -> Iterator[Measureme
     from larspark.spark import local_session
 
     tell(f"{bench}: starting Spark")
-    session = local_session(_CORES, quiet=True)
+    session = local_session(CORES, quiet=True)
     with TemporaryDirectory(prefix="larspark-bench-") as name:
         tell(f"{bench}: writing facts")
         task = _task(Path(name, title), title, quick)
@@ -148,9 +148,9 @@ def _contestants(session: Any, title: str, task: Task) -> list[Contestant]:
             Contestant("spark, files by time", partial(_on_spark, session, task, shards=1)),
             Contestant("files by time, no reasoning", partial(through, shards=1)),
             Contestant(
-                "spark, files by key", partial(_on_spark, session, task, shards=_CORES, slices=1)
+                "spark, files by key", partial(_on_spark, session, task, shards=CORES, slices=1)
             ),
-            Contestant("files by key, no reasoning", partial(through, shards=_CORES, slices=1)),
+            Contestant("files by key, no reasoning", partial(through, shards=CORES, slices=1)),
             frame,
             Contestant("a DataFrame, no reasoning", partial(through, frame=True)),
         ]
@@ -193,22 +193,22 @@ def _sums(answers: Any) -> Sums:
 
 def _task(folder: Path, title: str, quick: bool) -> Task:
     if title == "cooling":
-        return _cooling(folder, 200_000 if quick else 10_000_000)
+        table = cooling_facts(200_000 if quick else 10_000_000)
+        return _laid_down(folder, table, COOLING, "temp")
     last = 50 if quick else 2_000
     if title == "diamond":
         return _written(folder, DIAMOND, unique_pairs(_RATE, last))
     return _written(folder, JOIN, chain(_RATE, last))
 
 
-def _cooling(folder: Path, facts: int) -> Task:
+def cooling_facts(facts: int) -> pa.Table:
     """One reading of each machine at every time point; a machine is hot one hour of three."""
     random = np.random.default_rng(_SEED)
     times = np.repeat(np.arange(1, facts // KEYS + 1), KEYS)
     machines = np.tile(np.arange(KEYS), facts // KEYS)
     hot = (times // 60 + machines) % 3 == 0
     values = np.where(hot, random.integers(100, 200, facts), random.integers(1, 120, facts))
-    table = pa.table({"t": times, "a0": machines, "a1": values})
-    return _laid_down(folder, table, COOLING, "temp")
+    return pa.table({"t": times, "a0": machines, "a1": values})
 
 
 def _written(folder: Path, program: str, facts: Facts) -> Task:
