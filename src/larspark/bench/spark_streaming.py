@@ -6,6 +6,7 @@ and those of the local engine, are compared before any time is taken.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -71,7 +72,8 @@ def streaming(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 
     tell(f"{bench}: starting Spark")
     session = local_session(CORES, quiet=True)
-    with TemporaryDirectory(prefix="larspark-bench-") as name:
+    # Spark may still write into a checkpoint after its query has ended.
+    with TemporaryDirectory(prefix="larspark-bench-", ignore_cleanup_errors=True) as name:
         feed = _written(Path(name, "facts"), *((3, 10_000) if quick else (10, 100_000)))
         facts = session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", FILES)
         frame = facts.parquet(str(feed.folder))
@@ -81,8 +83,8 @@ def streaming(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
         through = passed(frame, state_bytes=checked.state_bytes // SHARDS)
         contestants: dict[str, Callable[[Path], Sequence[float]]] = {
             "interval, one local engine": lambda _: _local(feed)[0],
-            "spark": lambda folder: _watched(_to_nobody(answers), folder).seconds,
-            "spark, no reasoning": lambda folder: _watched(_to_nobody(through), folder).seconds,
+            "spark": partial(_timed, bench, answers, expected[0]),
+            "spark, no reasoning": partial(_timed, bench, through, 0),
         }
         times: dict[str, list[float]] = {one: [] for one in contestants}
         turns = 1 if quick else 3
@@ -128,13 +130,21 @@ def _agreed(bench: str, feed: Feed, answers: Any, folder: Path) -> tuple[Sums, W
     watched = _watched(keep, folder)
     expected = _sums(_coalesced(_local(feed)[1]))
     if _sums(pa.concat_tables(tables)) != expected:
-        message = f"{bench}: `spark` and `interval, one local engine` differ"
-        raise LarsparkError(Problem("L552", message))
+        raise _different(bench)
     return expected, watched
 
 
-def _to_nobody(answers: Any) -> Any:
-    return answers.writeStream.format("noop")
+def _timed(bench: str, answers: Any, intervals: int, folder: Path) -> Sequence[float]:
+    """The seconds of the micro-batches of a query that gives its answers to nobody."""
+    watched = _watched(answers.writeStream.format("noop"), folder)
+    if watched.intervals != intervals:
+        raise _different(bench)
+    return watched.seconds
+
+
+def _different(bench: str) -> LarsparkError:
+    message = f"{bench}: `spark` and `interval, one local engine` differ"
+    return LarsparkError(Problem("L552", message))
 
 
 def _watched(writing: Any, folder: Path) -> Watched:
