@@ -74,7 +74,8 @@ def query(
     say_what_was_skipped(source)
     if not answers and source.lasting:
         arrivals = Arrivals()
-        arrivals.add_all(source.batches())
+        for batch in source.batches():
+            arrivals.add(batch)
         asked = _predicates(formula, duration) - {atom.signature for atom in given}
         say_notes(stranger_notes(asked, arrivals.signatures))
 

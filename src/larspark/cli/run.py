@@ -1,6 +1,5 @@
 """`larspark run`."""
 
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Annotated
 
@@ -41,14 +40,13 @@ from larspark.cli.options import (
     UntilOption,
     Where,
 )
+from larspark.cli.wanted import Wanted
 from larspark.feeds.live import Recording
 from larspark.run.live import live
-from larspark.run.occasions import Every, Occasions, changes_between
-from larspark.run.protocol import Answers, Point, Settings
-from larspark.run.replay import changes, intervals, replay
+from larspark.run.occasions import Every, Occasions
+from larspark.run.protocol import Settings
+from larspark.run.replay import replay
 from larspark.run.session import Session
-from larspark.show.announcements import announced_changes, announced_points
-from larspark.show.lines import change_lines, interval_lines, point_lines
 from larspark.show.progress import reading_progress
 from larspark.show.strangers import Arrivals, stranger_notes
 from larspark.show.terminal import complain, say_notes, say_what_was_skipped, writer
@@ -126,39 +124,33 @@ def run(
     push = mode is Mode.PUSH
     settings = Settings(start, hindsight, until, push, time_limit, incremental)
     given = background_facts(background)
-    occasions = Occasions(when)
     last = at if at is not None else to
+    occasions, arrivals = Occasions(when), Arrivals()
+    monitor = _monitor(loaded, given, start, form) if hypothetical else None
+    seen = [arrivals.add, occasions.hear, *([] if monitor is None else [monitor.hear])]
     session: Session | None = None
-    monitor: api.Monitor | None = None
-    arrivals = Arrivals()
+    if where is Where.LOCAL:
+        session = api.open_session(loaded, given, engine.value, settings)
     with ExitStack() as stack:
-        if where is Where.SPARK:
+        if session is None:
             out = stack.enter_context(writer(output, json))
             pieces = answers_on_spark(loaded, source, given, engine.value, settings, last)
+        elif live_source is None:
+            batches = stack.enter_context(reading_progress(source, source.batches()))
+            out = stack.enter_context(writer(output, json))
+            pieces = replay(session, batches, to=last, hindsight=hindsight, seen=seen)
         else:
-            session = api.open_session(loaded, given, engine.value, settings)
-            monitor = _monitor(loaded, given, start, form) if hypothetical else None
-            if live_source is None:
-                batches = stack.enter_context(reading_progress(source, source.batches()))
-                out = stack.enter_context(writer(output, json))
-                batches = occasions.heard(arrivals.noting(batches))
-                if monitor is not None:
-                    batches = monitor.heard(batches)
-                pieces = replay(session, batches, to=last, hindsight=hindsight)
-            else:
-                watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
-                stack.enter_context(watch.watching())
-                # Inside the watch, because the last lines may take their time to get through.
-                out = stack.enter_context(writer(output, json))
-                seen = [watch.draw, arrivals.add, occasions.hear]
-                if monitor is not None:
-                    seen.append(monitor.hear)
-                if record is not None:
-                    seen.append(stack.enter_context(Recording.to(record)).add)
-                answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
-                pieces = flushed(answers, out)
+            watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
+            stack.enter_context(watch.watching())
+            # Inside the watch, because the last lines may take their time to get through.
+            out = stack.enter_context(writer(output, json))
+            seen.append(watch.draw)
+            if record is not None:
+                seen.append(stack.enter_context(Recording.to(record)).add)
+            answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
+            pieces = flushed(answers, out)
         chosen = None if when == Every() else occasions
-        for line in _answer_lines(pieces, form, at, chosen, monitor, limit, people=out.people):
+        for line in Wanted(form, at, chosen, monitor, limit).lines(pieces, out.people):
             out.line(line)
     if session is not None:
         say_notes(session.notes)
@@ -190,32 +182,3 @@ def _refuse_beside_hypothetical(form: Form, mode: Mode, where: Where, hindsight:
         raise typer.BadParameter("--hypothetical answers after time points, and locally")
     if hindsight:
         raise typer.BadParameter("--hypothetical and --hindsight exclude each other")
-
-
-def _answer_lines(
-    pieces: Iterable[Answers],
-    form: Form,
-    at: int | None,
-    occasions: Occasions | None,
-    monitor: api.Monitor | None,
-    limit: int | None,
-    people: bool,
-) -> Iterator[str]:
-    if form is Form.INTERVALS:
-        found = intervals(pieces)
-        return interval_lines(
-            (row for row in found if at is None or row[1] <= at <= row[2]), people
-        )
-    if form is Form.CHANGES and occasions is None and monitor is None:
-        return change_lines((c for c in changes(pieces) if at is None or c.t == at), people)
-    points: Iterator[Point] = (point for piece in pieces for point in piece.points())
-    points = points if occasions is None else occasions.chosen(points)
-    if form is Form.CHANGES and monitor is not None:
-        return announced_changes(points, monitor, at, people)
-    if form is Form.CHANGES:
-        changed = changes_between(points)
-        return change_lines((c for c in changed if at is None or c.t == at), people)
-    points = (point for point in points if at is None or point.t == at)
-    if monitor is not None:
-        return announced_points(points, monitor, limit, people)
-    return point_lines(points, people)

@@ -26,16 +26,12 @@ def live(
     answered first. Atoms that the program derives are refused one by one, and not the run with
     them when the stream skips what is wrong. What is accepted is shown to `seen`.
     """
-    observers = tuple(seen)
     failed: list[LarsparkError] = []
 
     def accepted() -> Iterator[AnyBatch]:
         try:
             for batch in stream.batches():
-                admitted = _admitted(batch, session.checked.derived, stream, failed)
-                for observer in observers:
-                    observer(admitted)
-                yield admitted
+                yield _admitted(batch, session.checked.derived, stream, failed)
                 if failed:
                     return
         except LarsparkError as error:
@@ -45,7 +41,7 @@ def live(
         """Is the stream at its end, and not just stopped, or is it the clock that decides?"""
         return not stream.stopped and not stream.clocked
 
-    yield from replay(session, accepted(), to=to, hindsight=hindsight, further=over)
+    yield from replay(session, accepted(), to=to, hindsight=hindsight, further=over, seen=seen)
     if failed:
         raise failed[0]
 

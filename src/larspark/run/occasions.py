@@ -56,12 +56,6 @@ class Occasions:
         if self._every.occasion is Occasion.SIGNAL:
             self._coming.update(row.t for row in batch.rows())
 
-    def heard(self, batches: Iterable[AnyBatch]) -> Iterator[AnyBatch]:
-        """The batches, their facts counted."""
-        for batch in batches:
-            self.hear(batch)
-            yield batch
-
     def chosen(self, points: Iterable[Point]) -> Iterator[Point]:
         number, occasion = self._every
         done = 0

@@ -17,16 +17,20 @@ def replay(
     to: int | None = None,
     hindsight: bool = False,
     further: Callable[[], bool] = lambda: True,
+    seen: Iterable[Callable[[AnyBatch], None]] = (),
 ) -> Iterator[Answers]:
     """The answers for the whole timeline, in pieces that follow one another.
 
     A time point is answered when a later one is heard of: until then elements may still come.
     With hindsight nothing is answered before everything was read. The last time point is `to`, or
     else that of the batches and of the program's own elements. When the batches are over, `further`
-    may say that time has not come further than they have.
+    may say that time has not come further than they have. Every batch is shown to `seen` first.
     """
+    observers = tuple(seen)
     end: int | None = None
     for batch in batches:
+        for observe in observers:
+            observe(batch)
         kept = batch if hindsight or to is None else up_to(batch, to)
         session.append(kept)
         if batch.last_t is not None:

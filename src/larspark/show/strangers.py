@@ -1,6 +1,6 @@
 """Predicates that never came, and those that came instead: the mistake of the first minutes."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from itertools import islice
 
 from larspark.base.atoms import Signature
@@ -8,6 +8,8 @@ from larspark.base.facts import AnyBatch, RowBatch
 from larspark.meaning.spelling import Vocabulary
 
 _NAMED = 5
+# A stream may bring ever new predicates: after so many, none are kept and nothing is noted.
+_KEPT = 1000
 
 
 class Arrivals:
@@ -16,17 +18,9 @@ class Arrivals:
     def __init__(self) -> None:
         self.signatures: set[Signature] = set()
 
-    def noting(self, batches: Iterable[AnyBatch]) -> Iterator[AnyBatch]:
-        """The same batches; their predicates are kept."""
-        for batch in batches:
-            self.add(batch)
-            yield batch
-
-    def add_all(self, batches: Iterable[AnyBatch]) -> None:
-        for batch in batches:
-            self.add(batch)
-
     def add(self, batch: AnyBatch) -> None:
+        if len(self.signatures) > _KEPT:
+            return
         if isinstance(batch, RowBatch):
             found = {(row.atom.predicate, len(row.atom.args)) for row in batch.rows()}
             self.signatures.update(Signature(*pair) for pair in found)
@@ -40,6 +34,8 @@ def stranger_notes(asked: Set[Signature], came: Set[Signature]) -> list[str]:
     >>> stranger_notes({Signature("temp", 2)}, {Signature("tmp", 2)})
     ['nothing came for `temp/2`; the stream has `tmp/2`']
     """
+    if len(came) > _KEPT:
+        return []
     unknown = came - asked
     names = Vocabulary(signature.predicate for signature in unknown)
     notes = []

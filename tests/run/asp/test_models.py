@@ -122,6 +122,14 @@ def test_a_time_limit_leaves_the_output_before_it_standing_and_says_so() -> None
     assert refusal.value.problems[0].code == "L412"
 
 
+def test_an_output_is_told_from_those_that_no_answer_stream_has() -> None:
+    made = engine("#input p/0.\na or b :- p.\nc :- a.", [Element(0, Atom("p"))])
+    a, b, c = Atom("a"), Atom("b"), Atom("c")
+    subsets = [{*()}, {a}, {b}, {c}, {a, b}, {a, c}, {b, c}, {a, b, c}]
+    can = [subset for subset in subsets if made.can_output(0, frozenset(subset))]
+    assert can == [{b}, {a, c}]
+
+
 def test_models_at_a_later_time_point_do_not_move_the_run() -> None:
     made = engine("#input p/0.\na :- [2] some p.", [Element(1, Atom("p")), Element(5, Atom("p"))])
     assert [texts(m.stream) for m in made.models(6)] == [{6: ["a"]}]

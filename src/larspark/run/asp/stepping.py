@@ -109,6 +109,12 @@ class SteppingEngine(ABC):
                 twin._evaluator.solvable(self._deadline()).closest(at, shown, previous)
             )
 
+    def can_output(self, at: int, output: frozenset[Atom]) -> bool:
+        """Is this the output of some answer stream at a time point? Then none is closer to it."""
+        with self._in_time(at):
+            closest = self._solvable(at).closest(at, self._checked.shown, output)
+            return closest is not None and self._output(closest, at) == output
+
     def cautious(self, at: int) -> Model | None:
         """What every answer stream at a time point holds; None without one."""
         with self._in_time(at):

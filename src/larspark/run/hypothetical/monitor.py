@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Signature
@@ -79,12 +79,6 @@ class Monitor:
             self._begun = True
             for _, session in self._queries:
                 session.begin(min(heard))
-
-    def heard(self, batches: Iterable[AnyBatch]) -> Iterator[AnyBatch]:
-        """The same batches, taken in."""
-        for batch in batches:
-            self.hear(batch)
-            yield batch
 
     def advance(self, t: int) -> list[Announcement]:
         """Let time pass up to t: what is new, strengthened, confirmed or refuted since."""
