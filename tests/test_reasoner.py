@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import larspark as lp
@@ -119,3 +122,28 @@ def test_a_session_restored_before_a_programs_own_elements_takes_them_once() -> 
         (8, 1),
         (9, 1),
     ]
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "polars", "record batch"])
+def test_rows_of_a_table_happen_at_the_time_point_they_are_appended_at(kind: str) -> None:
+    columns = {"sensor": ["m1", "m2"], "value": [95, 20.5]}
+    tables = {
+        "pyarrow": pa.table(columns),
+        "pandas": pd.DataFrame(columns),
+        "polars": pl.DataFrame(columns, strict=False),
+        "record batch": pa.table(columns).to_batches()[0],
+    }
+    reasoner = lp.Reasoner(PROGRAM)
+    reasoner.append(2, tables[kind], map="temp(sensor, value)")
+    reasoner.append(3, pa.table(columns).slice(0, 0), map="temp(sensor, value)")
+    reasoner.append(4, ["serviced(m1)"])
+    assert shown(list(reasoner.advance(4))) == [
+        (2, ["alarm(m1)", "hot(m1)"]),
+        (3, ["alarm(m1)", "hot(m1)"]),
+        (4, ["hot(m1)"]),
+    ]
+
+
+def test_a_table_without_a_mapping_is_refused_and_not_read_as_atoms() -> None:
+    with pytest.raises(lp.LarsparkError, match="needs a mapping"):
+        lp.Reasoner(PROGRAM).append(2, pd.DataFrame({"temp": [1]}))

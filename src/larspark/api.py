@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -143,6 +143,13 @@ def _atoms(given: Iterable[Atom | str]) -> Iterator[Atom]:
     return (parse_ground_atom(item) if isinstance(item, str) else item for item in given)
 
 
+@runtime_checkable
+class Tabular(Protocol):
+    """Whatever offers its rows as an Arrow stream: pyarrow tables, data frames."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
 class Reasoner:
     """A program at work on a stream that arrives piece by piece."""
 
@@ -168,11 +175,25 @@ class Reasoner:
         self._tick = None if tick is None else tick.microseconds
         self._last: frozenset[Atom] = frozenset()
 
-    def append(self, t: int, facts: Iterable[Atom | str]) -> None:
-        """Take in what happened at t.
+    def append(
+        self,
+        t: int,
+        facts: Iterable[Atom | str] | Tabular,
+        *,
+        map: str | None = None,  # noqa: A002 - the same as the option `--map`
+    ) -> None:
+        """Take in what happened at t. Elements come in the order of their time points.
 
-        Facts are atoms or their text. Elements come in the order of their time points.
+        Facts are atoms or their text; or the rows of a pyarrow table, a pandas or polars data
+        frame, with the atoms that its columns make: `map="temp(sensor, value)"`.
         """
+        if isinstance(facts, Tabular):
+            if map is None:
+                hint = 'such as `map="temp(sensor, value)"`'
+                raise LarsparkError(Problem("L303", "a table needs a mapping to atoms", hint=hint))
+            for batch in Stream.from_table(facts, map=map, at=t).batches():
+                self._append(batch)
+            facts = ()
         self._append(RowBatch([Row(t, atom, 0) for atom in _atoms(facts)], t))
 
     def append_stream(self, stream: Stream) -> None:
