@@ -147,3 +147,12 @@ def test_rows_of_a_table_happen_at_the_time_point_they_are_appended_at(kind: str
 def test_a_table_without_a_mapping_is_refused_and_not_read_as_atoms() -> None:
     with pytest.raises(lp.LarsparkError, match="needs a mapping"):
         lp.Reasoner(PROGRAM).append(2, pd.DataFrame({"temp": [1]}))
+
+
+def test_a_whole_run_reads_timestamps_by_the_tick_of_the_program() -> None:
+    stream = lp.Stream.of([("1970-01-01T00:02:10", "p"), ("1970-01-01T00:05:59", "p")])
+    table = lp.run("#tick 1 min. q :- [1 min] some p.", stream)
+    assert table.to_pylist() == [
+        {"atom": "q", "from": 2, "to": 3},
+        {"atom": "q", "from": 5, "to": 5},
+    ]
