@@ -22,7 +22,7 @@ from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
 from larspark.scale.spread import Sources, answers_of, parallelism, session_of, survey_of
 from larspark.scale.sql import DataFrame
-from larspark.scale.streaming.telling import telling
+from larspark.scale.telling import telling
 from larspark.scale.typed import read_columns, read_signature, typed_answers
 
 _LOG = logging.getLogger(__name__)

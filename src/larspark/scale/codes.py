@@ -10,4 +10,5 @@ CODES: dict[str, str] = {
     "L486": "The program uses a window that executors do not have.",
     "L487": "The files of a run on Spark cannot be read.",
     "L488": "Spark did not start.",
+    "L495": "A query on Spark failed.",
 }

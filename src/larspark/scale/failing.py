@@ -1,13 +1,18 @@
-"""Answers fetched from Spark, with our own problems where something goes wrong on an executor."""
+"""Why Spark failed: our problems out of Spark's errors."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 
-from larspark.base.problems import LarsparkError
+from larspark.base.problems import LarsparkError, Problem
 from larspark.scale.sql import DataFrame, PySparkException
-from larspark.scale.streaming.failures import problems_of
+from larspark.scale.telling import told
+
+# What Spark wraps a reason in.
+_WRAPPING = re.compile(r"^\[STREAM_FAILED\].*?terminated with exception: |\s*SQLSTATE: \w+\s*$")
+_RAISED = re.compile(r"^[\w.]+(?:Error|Exception)\b.*$", re.MULTILINE)
 
 
 @contextmanager
@@ -19,10 +24,47 @@ def problems() -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        raise LarsparkError(problems_of(error)) from None
+        raise LarsparkError(told_by(error) or failure(error)) from None
 
 
 def collect(answers: DataFrame) -> pa.Table:
     """The answers as an Arrow table; what goes wrong is a `LarsparkError`."""
     with problems():
         return answers.toArrow()
+
+
+def told_by(error: Exception) -> tuple[Problem, ...]:
+    """The problems that an executor told with an error of Spark, if it was ours that raised it."""
+    return next(filter(None, (told(str(cause)) for cause in causes(error))), ())
+
+
+def failure(error: Exception) -> tuple[Problem, ...]:
+    """An error of Spark, in short."""
+    return (Problem("L495", f"the query failed: {reasons(error)[0]}"),)
+
+
+def reasons(error: Exception) -> list[str]:
+    """A line for each cause of an error."""
+    return list(dict.fromkeys(_brief(str(cause)) for cause in causes(error)))
+
+
+def causes(error: Exception) -> Iterator[Exception]:
+    """An error of Spark and what it came from, in Java."""
+    cause: Exception | None = error
+    while cause is not None:
+        yield cause
+        cause = getattr(cause, "_cause", None)
+
+
+def _brief(text: str) -> str:
+    """The line that says it.
+
+    >>> _brief("[STREAM_FAILED] Query [id = 1] terminated with exception: No disk SQLSTATE: XXKST")
+    'No disk'
+    >>> _brief("Job aborted:\\nTraceback (most recent call last):\\n  File x\\nOSError: No disk\\n")
+    'OSError: No disk'
+    """
+    _, traceback, python = text.partition("Traceback (most recent call last)")
+    raised = _RAISED.findall(python) if traceback else []
+    line = raised[-1] if raised else next(filter(str.strip, text.splitlines()), "no reason given")
+    return _WRAPPING.sub("", _WRAPPING.sub("", line))

@@ -20,8 +20,8 @@ from larspark.scale.facts import Shape, find_facts
 from larspark.scale.job import Loaded, load
 from larspark.scale.pack import pack_partition, shards_of
 from larspark.scale.step import Facts, answer, merged
-from larspark.scale.streaming.telling import telling
 from larspark.scale.survey import survey_partition
+from larspark.scale.telling import telling
 
 # Facts that one task reads; a split is held in memory.
 SPLIT = 500_000

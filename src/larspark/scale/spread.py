@@ -15,7 +15,7 @@ from larspark.scale.prepare import Prepared
 from larspark.scale.session import local_session
 from larspark.scale.shapes import Source
 from larspark.scale.sql import DataFrame, GroupedData, PySparkException, SparkSession
-from larspark.scale.streaming.telling import ToldError, telling
+from larspark.scale.telling import ToldError, telling
 
 Sources: TypeAlias = Sequence[Source | FileSource]
 

@@ -18,7 +18,7 @@ from larspark.scale.job import Loaded
 from larspark.scale.pack import rows_by_shard, shards_of, to_bytes
 from larspark.scale.streaming.lines import find_line_facts
 from larspark.scale.streaming.live import Live, read_live
-from larspark.scale.streaming.telling import telling
+from larspark.scale.telling import telling
 
 SCHEMA = pa.schema(
     [

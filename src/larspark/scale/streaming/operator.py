@@ -8,7 +8,7 @@ from larspark.scale.sql import Row, StatefulProcessor, StatefulProcessorHandle
 from larspark.scale.streaming.intake import Parcel
 from larspark.scale.streaming.live import read_live
 from larspark.scale.streaming.step import step
-from larspark.scale.streaming.telling import telling
+from larspark.scale.telling import telling
 
 # One row for each shard and micro-batch; the output is packed in `rows`.
 SPARK_SCHEMA = (

@@ -15,7 +15,7 @@ from larspark.base.facts import ColumnBatch
 from larspark.scale.step import SCHEMA, Facts, in_arrival_order
 from larspark.scale.streaming.live import Form, Late
 from larspark.scale.streaming.state import OPEN
-from larspark.scale.streaming.telling import telling
+from larspark.scale.telling import telling
 
 _ADD, _DEL = "add", "del"
 _COLUMNS: dict[Form, dict[str, pa.DataType]] = {
