@@ -2,7 +2,8 @@
 
 In a fenced block, the info string says what to do with it: `lars NAME` and `jsonl NAME` are files
 to write, or files of the project that have to look like this, `console` holds commands after `$ `
-with their output, and a `lars` block without a name has to parse. All blocks of a document share
+with their output, `sh` commands that need more than this project, whose options have to exist, and
+a `lars` block without a name has to parse. All blocks of a document share
 one folder, in the order of the text; its `python` blocks are run in the end, as one script. Links
 lead somewhere, and pictures are those that the commands beside them draw.
 """
@@ -11,12 +12,16 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import typer.main
 from tests.in_process import larspark
 
+from larspark.base.problems import LarsparkError
+from larspark.cli import app
 from larspark.language import parse_program
 
 ROOT = Path(__file__).parent.parent
@@ -67,6 +72,18 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
     for target in LINK.findall(document.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (document.parent / target.partition("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("document", LINKING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_that_are_only_shown_have_the_options_they_name(document: Path) -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for block in blocks(document):
+        for line in block.text.splitlines() if block.language == "sh" else ():
+            program, *words = shlex.split(line, comments=True)
+            # Options are looked at before files, which need not be there.
+            with suppress(LarsparkError):
+                if program == "larspark":
+                    commands[words[0]].make_context(words[0], words[1:])
 
 
 def test_the_index_lists_every_document() -> None:

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import larspark as lp
@@ -118,4 +121,38 @@ def test_a_session_restored_before_a_programs_own_elements_takes_them_once() -> 
     assert [(p.t, len(p.atoms or ())) for p in restored.advance(9).points()][-2:] == [
         (8, 1),
         (9, 1),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "polars", "record batch"])
+def test_rows_of_a_table_happen_at_the_time_point_they_are_appended_at(kind: str) -> None:
+    columns = {"sensor": ["m1", "m2"], "value": [95, 20.5]}
+    tables = {
+        "pyarrow": pa.table(columns),
+        "pandas": pd.DataFrame(columns),
+        "polars": pl.DataFrame(columns, strict=False),
+        "record batch": pa.table(columns).to_batches()[0],
+    }
+    reasoner = lp.Reasoner(PROGRAM)
+    reasoner.append(2, tables[kind], map="temp(sensor, value)")
+    reasoner.append(3, pa.table(columns).slice(0, 0), map="temp(sensor, value)")
+    reasoner.append(4, ["serviced(m1)"])
+    assert shown(list(reasoner.advance(4))) == [
+        (2, ["alarm(m1)", "hot(m1)"]),
+        (3, ["alarm(m1)", "hot(m1)"]),
+        (4, ["hot(m1)"]),
+    ]
+
+
+def test_a_table_without_a_mapping_is_refused_and_not_read_as_atoms() -> None:
+    with pytest.raises(lp.LarsparkError, match="needs a mapping"):
+        lp.Reasoner(PROGRAM).append(2, pd.DataFrame({"temp": [1]}))
+
+
+def test_a_whole_run_reads_timestamps_by_the_tick_of_the_program() -> None:
+    stream = lp.Stream.of([("1970-01-01T00:02:10", "p"), ("1970-01-01T00:05:59", "p")])
+    table = lp.run("#tick 1 min. q :- [1 min] some p.", stream)
+    assert table.to_pylist() == [
+        {"atom": "q", "from": 2, "to": 3},
+        {"atom": "q", "from": 5, "to": 5},
     ]

@@ -10,17 +10,16 @@ from rich.console import Console
 
 import larspark as lp
 from larspark.spark import replay
-from run import PROGRAM, _findings
+from run import FACTS, PROGRAM, _findings
 
 
 def main() -> None:
     console = Console()
-    stream = flights_stream()
     begun = time.perf_counter()
-    answers = replay(lp.Program.load(PROGRAM), stream, tell=console.log)
+    answers = replay(lp.Program.load(PROGRAM), flights_stream(), tell=console.print)
     _findings(console, [] if answers is None else list(answers.intervals()))
     seconds = time.perf_counter() - begun
-    console.print(f"{stream.facts:,} facts on Spark, its start included, in {seconds:.1f} s.")
+    console.print(f"{FACTS:,} facts on Spark, its start included, in {seconds:.1f} s.")
 
 
 if __name__ == "__main__":

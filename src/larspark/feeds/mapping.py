@@ -42,17 +42,19 @@ class Mapping:
         return (self.time, *(arg.name for arg in self.args if isinstance(arg, ColumnName)))
 
 
-def parse_mappings(text: str) -> tuple[Mapping, ...]:
-    """Read mappings.
+def parse_mappings(text: str, time: str = "") -> tuple[Mapping, ...]:
+    """Read mappings; with a time column that is known already they name none.
 
     >>> parse_mappings('at -> temp(`Sensor ID`, 3)')
     (Mapping(time='at', predicate='temp', args=(ColumnName(name='Sensor ID'), 3)),)
+    >>> parse_mappings("hot(sensor)", time="at")
+    (Mapping(time='at', predicate='hot', args=(ColumnName(name='sensor'),)),)
     """
     reader = _Reader(text)
     try:
-        mappings = [reader.mapping()]
+        mappings = [reader.mapping(time)]
         while reader.take(";"):
-            mappings.append(reader.mapping())
+            mappings.append(reader.mapping(time))
         if not reader.ended:
             reader.fail("`;` or the end")
     except Refused as refused:
@@ -87,9 +89,10 @@ class _Reader:
         self._skip()
         return self._position == len(self._text)
 
-    def mapping(self) -> Mapping:
-        time = self._column() or self.fail("a time column")
-        self.take("->") or self.fail("`->`")
+    def mapping(self, time: str) -> Mapping:
+        if not time:
+            time = self._column() or self.fail("a time column")
+            self.take("->") or self.fail("`->`")
         predicate = self._match(NAME) or self.fail("a predicate")
         args: list[Argument] = []
         if self.take("("):

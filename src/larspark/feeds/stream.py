@@ -19,7 +19,7 @@ from larspark.feeds.reading import BATCH_SIZE, OnError, Options, Reading
 from larspark.feeds.refusal import Refused
 from larspark.feeds.rows import Arrival, Blocks, row_batches
 from larspark.feeds.source import Format, Place, Source
-from larspark.feeds.tables import memory_table, open_table
+from larspark.feeds.tables import at_one_time, memory_table, open_table
 from larspark.feeds.times import time_point
 
 # An element in memory: a time and an atom or its text; None instead of an atom only moves time.
@@ -28,6 +28,8 @@ Pair: TypeAlias = Element | tuple[int | str, Atom | str | None]
 _Reader: TypeAlias = Callable[[Options, Reading], Iterator[AnyBatch]]
 _ELEMENTS = "<elements>"
 _TABLE = "<table>"
+# The column of time points of a table that has none, named as no other would be.
+_TIME = "<time>"
 _MERGED = "<merged>"
 
 
@@ -115,16 +117,21 @@ class Stream:
         table: Any,
         *,
         map: str,  # noqa: A002 - the same as the option `--map`
+        at: int | None = None,
         tick: int | None = None,
         on_error: OnError = "fail",
         lateness: int = 0,
         batch_size: int = BATCH_SIZE,
     ) -> Self:
-        """A stream in a pyarrow table, a pandas or polars data frame, or any Arrow stream."""
-        mappings = parse_mappings(map)
+        """A stream in a pyarrow table, a pandas or polars data frame, or any Arrow stream.
+
+        With `at`, every row happens at that time point, and `map` names no time column.
+        """
+        mappings = parse_mappings(map, time="" if at is None else _TIME)
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
-            opened = memory_table(table, _TABLE, options.batch_size)
+            timed = table if at is None else at_one_time(table, at, _TIME)
+            opened = memory_table(timed, _TABLE, options.batch_size)
             yield from column_batches(opened, mappings, options, reading)
 
         return cls(_TABLE, reader, Options(tick, on_error, lateness, batch_size))

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -41,16 +42,26 @@ def open_table(file: BinaryIO, name: str, form: Format, batch_size: int) -> Tabl
 
 def memory_table(table: Any, name: str, batch_size: int) -> Table:
     """A table in memory: pyarrow, or whatever offers itself as an Arrow stream."""
+    reader = _memory_reader(table)
+    return _reader_table(reader, reader, name, batch_size)
+
+
+def at_one_time(table: Any, t: int, column: str) -> Any:
+    """The same table as Arrow, with a column that gives every row the time point t."""
+    read = _memory_reader(table).read_all()
+    return read.append_column(column, pa.array(np.full(read.num_rows, t)))
+
+
+def _memory_reader(table: Any) -> Any:
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     try:
-        reader = pa.RecordBatchReader.from_stream(table)
+        return pa.RecordBatchReader.from_stream(table)
     except (TypeError, pa.ArrowException) as error:
         why = str(error).split("\n")[0]
         message = f"a {type(table).__name__} cannot be read as a table: {why}"
         hint = "give a pyarrow table, or a pandas or polars data frame"
         raise LarsparkError(Problem("L302", message, hint=hint)) from None
-    return _reader_table(reader, reader, name, batch_size)
 
 
 def csv_table(

@@ -17,6 +17,9 @@ from larspark.scale.pack import to_bytes
 SCHEMA = pa.schema([("bucket", pa.int32()), ("complete", pa.bool_()), ("payload", pa.binary())])
 SPARK_SCHEMA = "bucket int, complete boolean, payload binary"
 
+# Answers in one payload: large enough to be cheap, small enough to be a row.
+_CHUNK = 1 << 17
+
 
 def packed_answers(answers: pa.Table, piece: int, grid: Grid, buckets: int) -> pa.Table:
     """The answers of a piece, packed: those that are complete, and those that may go on."""
@@ -24,7 +27,11 @@ def packed_answers(answers: pa.Table, piece: int, grid: Grid, buckets: int) -> p
     begun_before = pc.and_(pc.equal(answers["from"], first), first > grid.starts[0])
     goes_on = pc.and_(pc.equal(answers["to"], last), last < grid.last)
     touching = pc.or_(begun_before, goes_on)
-    rows = [(piece % buckets, True, to_bytes(answers.filter(pc.invert(touching))))]
+    complete = answers.filter(pc.invert(touching))
+    rows = [
+        (piece % buckets, True, to_bytes(complete.slice(start, _CHUNK)))
+        for start in range(0, max(1, complete.num_rows), _CHUNK)
+    ]
     unfinished = answers.filter(touching)
     texts = unfinished["atom"].to_pylist()
     homes = np.array([crc32((text or "").encode()) % buckets for text in texts], dtype=np.int64)

@@ -4,17 +4,17 @@ A kernel is a plain Python function over arrays of integers. Python runs it as i
 work has been done: a small program is answered before Numba would even be loaded. Then Numba, where
 it is installed (`larspark[fast]`), compiles it and keeps the result in its cache; without Numba
 everything still works, some hundred times slower.
-
-Numba notices when the file of a kernel changes, but not when a file does that a kernel takes
-helpers from. Who changes `layout.py` removes the caches (`__pycache__`) of this folder.
 """
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
+
+from larspark.run.interval.kernels.cache import forget_outdated
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -54,6 +54,7 @@ class _Workshop:
         except ImportError:
             self._missing = True
             return
+        forget_outdated(Path(__file__).parent)
         # Numba warns of its own inlining here, which concerns nobody who runs a program.
         warnings.filterwarnings("ignore", category=NumbaIRAssumptionWarning)
         for function, inline in self.helpers.items():

@@ -1,0 +1,31 @@
+"""The front door: programs, streams, reasoners, queries, whole runs."""
+
+from larspark.api.program import Program, Report, open_session, prepare
+from larspark.api.questions import (
+    Monitor,
+    explain,
+    feed,
+    hypothesize,
+    parse_tick,
+    query,
+    run,
+    show,
+)
+from larspark.api.reasoner import Answer, Reasoner
+
+__all__ = [
+    "Answer",
+    "Monitor",
+    "Program",
+    "Reasoner",
+    "Report",
+    "explain",
+    "feed",
+    "hypothesize",
+    "open_session",
+    "parse_tick",
+    "prepare",
+    "query",
+    "run",
+    "show",
+]

@@ -1,0 +1,120 @@
+"""Programs, what is known about them, and what a run of one needs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Problem, Severity
+from larspark.feeds import parse_ground_atom, read_background
+from larspark.language import Parsed, load_program, parse_program, program_text, tree
+from larspark.meaning.check import check
+from larspark.meaning.checked import Checked
+from larspark.plan.build import plan
+from larspark.plan.text import plan_text
+from larspark.run.engines import Choice, choose
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
+from larspark.show.report import report_json, report_text
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known about a program before it runs."""
+
+    checked: Checked
+    choice: Choice
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return self.checked.problems
+
+    def plan(self) -> str:
+        """How the interval engine works the rules off; raises what stands in the way."""
+        return plan_text(plan(self.checked))
+
+    def to_json(self) -> dict[str, Any]:
+        return report_json(self.checked, *self.choice)
+
+    def __str__(self) -> str:
+        return report_text(self.checked, *self.choice)
+
+
+class Program:
+    """A parsed program.
+
+    >>> program = Program.parse("q(X) :- [3] some a(X).")
+    >>> program.check().checked.fragment.value
+    'positive plain'
+    """
+
+    def __init__(self, syntax: tree.Program, warnings: Sequence[Problem] = ()) -> None:
+        self.syntax = syntax
+        self.warnings = tuple(warnings)
+
+    @classmethod
+    def parse(cls, text: str, *, dialect: str = "lars", source: str = "<program>") -> "Program":
+        """Read a program from text; everything that is wrong with it is raised at once."""
+        return cls._accept(parse_program(text, source=source, dialect=dialect))
+
+    @classmethod
+    def load(cls, path: str | Path, *, dialect: str = "lars") -> "Program":
+        """Read a program from a file, with the files it includes."""
+        return cls._accept(load_program(path, dialect=dialect))
+
+    @classmethod
+    def _accept(cls, parsed: Parsed) -> "Program":
+        if parsed.program is None:
+            raise LarsparkError(parsed.problems)
+        return cls(parsed.program, parsed.problems)
+
+    @cached_property
+    def text(self) -> str:
+        """The program in its one normalized form."""
+        return program_text(self.syntax)
+
+    @property
+    def tick(self) -> int | None:
+        """How many microseconds a time point lasts, if the program says it."""
+        return None if self.syntax.tick is None else self.syntax.tick.microseconds
+
+    def check(self, background: Iterable[Atom] = (), *, settings: Settings | None = None) -> Report:
+        """What is known about the program; problems are part of the report, not raised."""
+        signatures = {atom.signature for atom in background}
+        settings = settings or Settings()
+        checked = check(self.syntax, signatures, ends=settings.until is not None)
+        return Report(checked, choose(checked, settings))
+
+
+class Prepared(NamedTuple):
+    """A program that is ready to run, with all its background data."""
+
+    checked: Checked
+    background: frozenset[Atom]
+
+
+def prepare(
+    program: Program, background: Iterable[Atom | str] = (), settings: Settings | None = None
+) -> Prepared:
+    """The program checked against its background data, or everything that is wrong with it."""
+    atoms = set(ground_atoms(background))
+    for source in program.syntax.backgrounds:
+        atoms.update(read_background(source.path, source.signature))
+    checked = program.check(atoms, settings=settings).checked
+    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
+    if errors:
+        raise LarsparkError(errors)
+    return Prepared(checked, frozenset(atoms))
+
+
+def open_session(
+    program: Program, background: Iterable[Atom | str], engine: str, settings: Settings
+) -> Session:
+    """A session of a program on an engine."""
+    return Session(*prepare(program, background, settings), engine, settings)
+
+
+def ground_atoms(given: Iterable[Atom | str]) -> Iterator[Atom]:
+    return (parse_ground_atom(item) if isinstance(item, str) else item for item in given)

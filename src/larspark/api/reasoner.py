@@ -1,0 +1,191 @@
+"""Reasoners: pieces of a stream in, answers out."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from larspark.api.program import Program, ground_atoms, prepare
+from larspark.base.atoms import Atom
+from larspark.base.facts import AnyBatch, Row, RowBatch
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds import Stream
+from larspark.feeds.live import LiveStream
+from larspark.run.history import History
+from larspark.run.live import live
+from larspark.run.protocol import Answers, Model, Settings
+from larspark.run.saved import SavedState
+from larspark.run.session import Session
+from larspark.show.explanation import Explanation, explain_atom, parse_goal
+from larspark.show.tables import answer_html
+
+
+class Answer(NamedTuple):
+    """The output at a time point; `atoms` is None when there is no answer stream."""
+
+    t: int
+    atoms: frozenset[Atom] | None
+    added: frozenset[Atom]
+    removed: frozenset[Atom]
+
+    def _repr_html_(self) -> str:
+        return answer_html(self.t, self.atoms, self.added, self.removed)
+
+
+@runtime_checkable
+class Tabular(Protocol):
+    """Whatever offers its rows as an Arrow stream: pyarrow tables, data frames."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+class Reasoner:
+    """A program at work on a stream that arrives piece by piece."""
+
+    def __init__(
+        self,
+        program: Program | str,
+        background: Iterable[Atom | str] = (),
+        *,
+        engine: str = "auto",
+        start: int | None = None,
+        hindsight: bool = False,
+        until: int | None = None,
+        time_limit: float | None = None,
+        incremental: bool = False,
+    ) -> None:
+        self.program = Program.parse(program) if isinstance(program, str) else program
+        settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
+        self._prepared = prepare(self.program, background, settings)
+        self._settings = settings
+        self.session = Session(*self._prepared, engine, settings)
+        self._history = History(self._prepared.checked.lookback)
+        self._last: frozenset[Atom] = frozenset()
+
+    def append(
+        self,
+        t: int,
+        facts: Iterable[Atom | str] | Tabular,
+        *,
+        map: str | None = None,  # noqa: A002 - the same as the option `--map`
+    ) -> None:
+        """Take in what happened at t. Elements come in the order of their time points.
+
+        Facts are atoms or their text; or the rows of a pyarrow table, a pandas or polars data
+        frame, with the atoms that its columns make: `map="temp(sensor, value)"`.
+        """
+        if isinstance(facts, Tabular):
+            if map is None:
+                hint = 'such as `map="temp(sensor, value)"`'
+                raise LarsparkError(Problem("L303", "a table needs a mapping to atoms", hint=hint))
+            for batch in Stream.from_table(facts, map=map, at=t).batches():
+                self._append(batch)
+            facts = ()
+        self._append(RowBatch([Row(t, atom, 0) for atom in ground_atoms(facts)], t))
+
+    def append_stream(self, stream: Stream) -> None:
+        """Take in a whole stream, such as `Stream.from_table(table, map="t -> temp(s, v)")`."""
+        for batch in stream.with_tick(self.program.tick).batches():
+            self._append(batch)
+
+    def _append(self, batch: AnyBatch) -> None:
+        self.session.append(batch)
+        self._history.append(batch)
+
+    def advance(self, t: int) -> Iterator[Answer]:
+        """The answers for every time point after the last advance, up to t."""
+        yield from self._answers(self.session.advance(t))
+
+    def _answers(self, found: Answers) -> Iterator[Answer]:
+        for point in found.points():
+            now = point.atoms if point.atoms is not None else frozenset()
+            yield Answer(point.t, point.atoms, now - self._last, self._last - now)
+            self._last = now
+
+    def follow(self, stream: LiveStream) -> Iterator[Answer]:
+        """The answers while a live stream comes, each when its time point is over.
+
+        `stream.stop()` ends it: all that has arrived is still answered.
+        """
+        stream = stream.with_tick(self.program.tick)
+        for piece in live(self.session, stream, seen=[self._history.append]):
+            yield from self._answers(piece)
+
+    def models(self, at: int, limit: int | None = None) -> list[Model]:
+        """All answer streams at a time point, or the first ones."""
+        return list(self.session.models(at, limit))
+
+    def closest(self, at: int) -> Model | None:
+        """The answer stream at a time point that `advance` would follow; None without one."""
+        return self.session.closest(at)
+
+    def count(self, at: int) -> int:
+        """How many answer streams there are at a time point."""
+        return self.session.count(at)
+
+    def cautious(self, at: int) -> Model | None:
+        """What every answer stream at a time point holds; None without one."""
+        return self.session.cautious(at)
+
+    def brave(self, at: int) -> Model | None:
+        """What at least one answer stream at a time point holds; None without one."""
+        return self.session.brave(at)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know about the answers, such as that one of several is followed."""
+        return self.session.notes
+
+    def explain(self, atom: Atom | str, at: int | None = None) -> Explanation:
+        """Why an atom holds at a time point (the last one answered), or what is missing."""
+        at = self.session.answered if at is None else at
+        if at is None:
+            raise LarsparkError(Problem("L409", "nothing was answered yet"))
+        self._history.check(at)
+        goal, when = parse_goal(str(atom))
+        settings = self._settings._replace(start=self.session.start)
+        elements = self._history.elements()
+        return explain_atom(
+            self._prepared.checked,
+            goal,
+            at,
+            elements,
+            self._prepared.background,
+            settings=settings,
+            when=when,
+        )
+
+    def stats(self) -> dict[str, int]:
+        """What the engine holds and has done, where it counts that."""
+        count = getattr(self.session.engine, "stats", None)
+        return dict(count()._asdict()) if count is not None else {}
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to a file, which is replaced only when all of it is written."""
+        target = Path(path)
+        written = target.with_name(f".{target.name}.writing")
+        written.write_bytes(self.session.save())
+        written.replace(target)
+
+    @classmethod
+    def restore(
+        cls, path: str | Path, program: Program | str, background: Iterable[Atom | str] = ()
+    ) -> "Reasoner":
+        """Go on from a saved state; the program must be the one that was saved.
+
+        What arrived before is in the state of the engine; it cannot be explained any more.
+        """
+        saved = SavedState.from_bytes(Path(path).read_bytes())
+        settings = saved.settings
+        reasoner = cls(
+            program,
+            background,
+            engine=saved.engine,
+            start=settings.start,
+            hindsight=settings.hindsight,
+            until=settings.until,
+            time_limit=settings.time_limit,
+            incremental=settings.incremental,
+        )
+        reasoner.session.restore(saved.to_bytes())
+        reasoner._history.forget_up_to(saved.latest)
+        return reasoner
