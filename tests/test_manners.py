@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from tests.in_process import larspark
+from typer.testing import CliRunner
 
 import larspark as lp
 from larspark import cli
@@ -149,3 +150,13 @@ def test_every_command_has_a_help_text_with_an_example() -> None:
     for command in app.registered_commands:
         assert command.short_help, command.name
         assert "Example: " in str(command.epilog), command.name
+
+
+@pytest.mark.parametrize("command", ["explain", "hypothesize"])
+def test_skipped_lines_are_told_by_questions_too(command: str, tmp_path: Path) -> None:
+    (tmp_path / "p.lars").write_text("hot(M) :- temp(M, V), V > 90.")
+    (tmp_path / "s.jsonl").write_text('{"t": 1, "atom": "temp(m1,95)"}\nrubbish\n')
+    question = "hot(m1)" if command == "explain" else "@T hot(M)"
+    words = [command, str(tmp_path / "p.lars"), question, "-s", str(tmp_path / "s.jsonl")]
+    result = CliRunner().invoke(app, [*words, "--at", "1", "--on-error", "skip"])
+    assert "skipped 1 of 2 facts" in result.stderr

@@ -5,18 +5,12 @@ from typing import Any
 
 import pytest
 
-from larspark.base.problems import LarsparkError
+from larspark.scale.session import local_session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    pytest.importorskip("pyspark")
-    from larspark.scale.session import local_session
-
-    try:
-        session = local_session(2, short=True)
-    except LarsparkError as error:
-        pytest.skip(str(error))
+    session = local_session(2, short=True)
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -23,7 +23,7 @@ from larspark.cli.options import (
     StreamFile,
     UntilOption,
 )
-from larspark.show.terminal import errors, write_file, writer
+from larspark.show.terminal import errors, say_what_was_skipped, write_file, writer
 
 
 @app.command(
@@ -71,3 +71,4 @@ def explain(
                 out.line(line)
         else:
             out.json(found.to_json())
+    say_what_was_skipped(source)

@@ -22,7 +22,7 @@ from larspark.cli.options import (
 )
 from larspark.run.hypothetical import answer_line
 from larspark.show.lines import hypothetical_line
-from larspark.show.terminal import writer
+from larspark.show.terminal import say_what_was_skipped, writer
 
 
 @app.command(
@@ -58,3 +58,4 @@ def hypothesize(
     with writer(None, json) as out:
         for answer in answers:
             out.line(hypothetical_line(answer) if out.people else answer_line(answer))
+    say_what_was_skipped(source)

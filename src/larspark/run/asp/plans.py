@@ -101,8 +101,10 @@ def shape(rule: CoreRule) -> Shape:
         for term in atom.terms:
             names.update(dict.fromkeys(term_names(term)))
     for condition in rule.conditions:
-        terms = [condition.left, condition.right] if isinstance(condition, Test) else []
-        for term in terms or [condition.term]:  # type: ignore[union-attr]
+        read = (
+            (condition.left, condition.right) if isinstance(condition, Test) else (condition.term,)
+        )
+        for term in read:
             names.update(dict.fromkeys(term_names(term)))
     places = {name: place for place, name in enumerate(names)}
 
@@ -173,6 +175,7 @@ def _row_of(terms: Sequence[Term], places: dict[str, int]) -> Projection:
     parts = [(places[t.name], None) if isinstance(t, Variable) else (-1, t) for t in terms]
 
     def row(binding: Row) -> Row:
+        # What is no variable here is a constant: wildcards were named, arithmetic was taken out.
         return tuple(binding[p] if p >= 0 else given for p, given in parts)  # type: ignore[misc]
 
     return row
