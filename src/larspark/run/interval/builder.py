@@ -82,6 +82,7 @@ class Builder:
             self._network.heads[signature] = {
                 pinned: head.distinct for pinned, head in self._predicates[signature].heads.items()
             }
+        self._formula_builder.let_rules_read()
         self._network.single_steps = any(memory.late for memory in self._network.memories)
         return self._network
 
@@ -250,10 +251,10 @@ class Builder:
     def _firing(
         self, rule: Derive, stored: Sequence[Stored], trigger: int | None, head: Head
     ) -> Firing:
-        steps = compile_firing(rule, stored, trigger, self._clock, self._constants)
-        negated = trigger is not None and stored[trigger].negated
+        steps, reading = compile_firing(rule, stored, trigger, self._clock, self._constants)
+        sign = -1 if trigger is not None and stored[trigger].negated else 1
         needs = tuple(step.index.store for step in steps if isinstance(step, JoinStep))
-        return Firing(steps, -1 if negated else 1, head, self._tally, self._clock, needs)
+        return Firing(steps, reading, sign, head, self._tally, self._clock, needs)
 
 
 def _looked_up_shapes(plan: Plan) -> set[Shape]:
