@@ -25,9 +25,10 @@ from larspark.meaning.checked import Checked
 from larspark.meaning.dependencies import evaluation_order
 from larspark.meaning.fragment import is_choice
 from larspark.meaning.frames import first_frame, frames
-from larspark.meaning.partition import Key, partition_obstacles, stage_keys
+from larspark.meaning.partition import Key, partition_obstacles
 from larspark.meaning.reach import Reach, placements, variable_times
 from larspark.meaning.signatures import Roles
+from larspark.meaning.stages import find_stages
 from larspark.meaning.walk import formulas, walk
 
 
@@ -182,10 +183,9 @@ def _windows(checked: Checked) -> Iterator[tuple[int, Window]]:
 
 
 def _stages(checked: Checked) -> Iterator[str]:
-    """Strata that have keys of their own; they are not used yet, and that is said."""
-    keys = stage_keys(checked)
-    if len(keys) > 1 and all(key is not None for key in keys) and not checked.several_models:
-        yield "each stratum alone has a key, but strata are not run as stages of their own"
+    """Stages with keys of their own are not used yet, and that is said."""
+    if any(stage.key is not None for stage in find_stages(checked)):
+        yield "stages of it have keys, but are not run by themselves"
 
 
 def _place(checked: Checked, number: int) -> str:

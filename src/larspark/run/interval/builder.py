@@ -13,6 +13,7 @@ from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
 from larspark.run.interval.firing import Firing, Head, Stored, Tally, compile_firing
 from larspark.run.interval.formulas import Channel, Formula, FormulaBuilder, Kind, Predicate
+from larspark.run.interval.handing import Derived, Handover
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
 from larspark.run.interval.network import Flow, Memory, Network, Recomputed
 from larspark.run.interval.nodes import Distinct, Fan, Keeper
@@ -32,12 +33,14 @@ class Builder:
         constants: Constants,
         *,
         push: bool,
+        handover: Handover | None = None,
     ) -> None:
         self._checked = checked
         self._plan = plan
         self._clock = clock
         self._constants = constants
         self._push = push
+        self._handover = handover
         self._tally = Tally()
         self._network = Network(clock, self._tally)
         self._predicates: dict[Signature, Predicate] = {}
@@ -45,9 +48,10 @@ class Builder:
         self._inner: dict[Signature, Predicate] = {}
         self._inner_keepers: list[Keeper] = []
         self._formulas: dict[tuple[Shape, int], Formula] = {}
-        self._formula_builder = FormulaBuilder(
-            self._network, clock, constants, _looked_up_shapes(plan)
-        )
+        looked_up = _looked_up_shapes(plan)
+        if handover is not None:
+            looked_up |= {whole(derived.signature) for derived in handover.waiting}
+        self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
         self._background: dict[Signature, list[Atom]] = {}
         for atom in sorted(background, key=str):
             self._background.setdefault(atom.signature, []).append(atom)
@@ -61,7 +65,8 @@ class Builder:
             for rule in group.rules
             for seen, _ in formulas(rule.source)
         }
-        for signature in sorted(asked - derived):
+        taken_over = self._taken_over()
+        for signature in sorted(asked - derived - taken_over):
             self._given(signature)
         retracting = retracting_rules(self._plan, hindsight=self._clock.hindsight, push=self._push)
         for group, rules in zip(self._plan.groups, retracting, strict=True):
@@ -84,7 +89,22 @@ class Builder:
             }
         self._formula_builder.let_rules_read()
         self._network.single_steps = any(memory.late for memory in self._network.memories)
+        if self._handover is not None:
+            self._handover.record(self._network.heads)
         return self._network
+
+    def _taken_over(self) -> frozenset[Signature]:
+        """The predicates that were derived elsewhere; they come in as if it had been here."""
+        if self._handover is None:
+            return frozenset()
+        for signature in sorted(self._handover.given):
+            self._predicates[signature] = Predicate()
+            for pinned in self._handover.kinds(signature):
+                head = self._head(signature, pinned, counted=False, retracts=False)
+                self._network.taken_over[Derived(signature, pinned)] = head.distinct
+            if signature in self._checked.program.remembered:
+                self._remember(signature, late=False)
+        return self._handover.given
 
     def _given(self, signature: Signature) -> None:
         """A predicate that no rule derives: of the stream, background, or both."""

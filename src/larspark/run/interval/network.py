@@ -18,6 +18,7 @@ from larspark.base.terms import Constant
 from larspark.run.interval.answers import atoms_of
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.firing import Firing, Head, Tally
+from larspark.run.interval.handing import Derived
 from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread
@@ -154,6 +155,8 @@ class Network:
     clock: Clock
     tally: Tally
     inputs: dict[Signature, Fan] = field(default_factory=dict)
+    # What other engines have derived.
+    taken_over: dict[Derived, Distinct] = field(default_factory=dict)
     windows: list[LastTuples | LastOfGroups] = field(default_factory=list)
     background: list[tuple[Fan, Ints]] = field(default_factory=list)
     eternities: list[Eternity] = field(default_factory=list)
@@ -218,6 +221,11 @@ class Network:
             fan = self.inputs.get(signature)
             if fan is not None:
                 fan.receive(1, batch)
+
+    def take_over(self, rows: Mapping[Derived, Ints]) -> None:
+        """Bring in what other engines have derived."""
+        for derived, batch in rows.items():
+            self.taken_over[derived].receive(1, batch)
 
     def arrive(self, arrived: Arrived) -> None:
         """Let elements pass through the tuple windows."""
