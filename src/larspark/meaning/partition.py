@@ -29,7 +29,6 @@ from larspark.language.tree import (
 )
 from larspark.meaning.checked import Checked
 from larspark.meaning.fragment import is_choice
-from larspark.meaning.signatures import head_predicates
 from larspark.meaning.walk import children, formulas, occurrences, walk
 
 Key: TypeAlias = dict[Signature, int]
