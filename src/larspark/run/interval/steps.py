@@ -66,7 +66,7 @@ class SubtractStep:
 
 @dataclass(frozen=True, slots=True)
 class WhereStep:
-    """Rows for which a comparison is true, or has a value and is false."""
+    """Rows for which a comparison is true, or has a value and is false; perhaps all without one."""
 
     comparison: str
     left: Term
@@ -74,16 +74,19 @@ class WhereStep:
     negated: bool
     columns: Columns
     constants: Constants
+    without_value: bool = False
 
     def __call__(self, rows: Ints) -> Ints:
         columns = {variable: rows[:, place] for variable, place in self.columns.items()}
         left = evaluate(self.left, columns, len(rows), self.constants)
         right = evaluate(self.right, columns, len(rows), self.constants)
         true = holds(self.comparison, left, right, self.constants)
+        valid = left.both(right)
         if self.negated:
-            valid = left.both(right)
             true = ~true if valid is None else ~true & valid
-        return _selected(rows, true)
+        if self.without_value and valid is not None:
+            true |= ~valid
+        return selected(rows, true)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +136,7 @@ class LetStep:
         wider = np.empty((len(rows), rows.shape[1] + 1), np.int64)
         wider[:, :-1] = rows
         wider[:, -1] = values.codes
-        return wider if values.valid is None else _selected(wider, values.valid)
-
-
-@dataclass(frozen=True, slots=True)
-class WithinStep:
-    """Rows while the value of a column is a time point of the timeline."""
-
-    column: int
-    clock: Clock
-
-    def __call__(self, rows: Ints) -> Ints:
-        return _in_timeline(rows, self.column, self.clock, pins=False)
+        return wider if values.valid is None else selected(wider, values.valid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +156,15 @@ class PinStep:
     clock: Clock
 
     def __call__(self, rows: Ints) -> Ints:
-        return _in_timeline(rows, KEYS, self.clock, pins=True)
+        return rows_in_timeline(rows, KEYS, self.clock, pins=True)
 
 
-def _selected(rows: Ints, mask: Mask) -> Ints:
+def selected(rows: Ints, mask: Mask) -> Ints:
+    """The rows that the mask lets pass."""
     return rows if mask.all() else rows[mask]
 
 
-def _in_timeline(rows: Ints, column: int, clock: Clock, *, pins: bool) -> Ints:
+def rows_in_timeline(rows: Ints, column: int, clock: Clock, *, pins: bool) -> Ints:
+    """Rows while the value of a column is a time point of the timeline."""
     end = FOREVER if clock.end is None else clock.end
     return in_timeline.run(rows, column, clock.start, end, clock.end is None, pins)
