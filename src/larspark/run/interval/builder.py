@@ -7,7 +7,7 @@ import numpy as np
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Variable
 from larspark.meaning.checked import Checked
-from larspark.plan.operators import Derive, Group, Plan, formulas
+from larspark.plan.operators import Derive, Each, Group, Plan, formulas, steps
 from larspark.plan.retraction import is_recomputed, retracting_rules
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
@@ -54,7 +54,7 @@ class Builder:
             looked_up |= {whole(derived.signature) for derived in handover.waiting}
         self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
         self._background: dict[Signature, list[Atom]] = {}
-        for atom in sorted(background, key=str):
+        for atom in (*sorted(background, key=str), Atom(plan.moment.predicate)):
             self._background.setdefault(atom.signature, []).append(atom)
 
     def build(self) -> Network:
@@ -298,10 +298,10 @@ class Builder:
     def _firing(
         self, rule: Derive, stored: Sequence[Stored], trigger: int | None, head: Head
     ) -> Firing:
-        steps, reading = compile_firing(rule, stored, trigger, self._clock, self._constants)
+        fired, reading = compile_firing(rule, stored, trigger, self._clock, self._constants)
         sign = -1 if trigger is not None and stored[trigger].negated else 1
-        needs = tuple(step.index.store for step in steps if isinstance(step, JoinStep))
-        return Firing(steps, reading, sign, head, self._tally, self._clock, needs)
+        needs = tuple(step.index.store for step in fired if isinstance(step, JoinStep))
+        return Firing(fired, reading, sign, head, self._tally, self._clock, needs)
 
 
 def _looked_up_shapes(plan: Plan) -> set[Shape]:
@@ -322,7 +322,8 @@ def _derives_once(rule: Derive, parts: Sequence[Formula]) -> bool:
     if not all(part.unique for part in parts):
         return False
     told = {term for term in (*rule.atom.args, rule.time) if isinstance(term, Variable)}
-    return all(
+    ranging = {step.variable for step in steps(rule.source) if isinstance(step, Each)}
+    return ranging <= told and all(
         variable in told
         for seen, negated in formulas(rule.source)
         if not negated
