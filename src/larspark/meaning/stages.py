@@ -85,7 +85,8 @@ def restricted(checked: Checked, stage: Stage) -> Checked:
 
 def kept_apart(checked: Checked, stage: Stage) -> frozenset[Signature]:
     """What a stage derives of a key's value only where the facts with this value are."""
-    return _Search(checked, stage.everywhere).local(stage.derives) & stage.derives
+    local = _Search(checked, stage.everywhere).local(stage.derives)
+    return (local & stage.derives) - stage.parts
 
 
 class _Search:
