@@ -14,10 +14,11 @@ from larspark.run.interval.kernels import (
     profile,
     scan,
     select,
+    settle,
 )
 from larspark.run.interval.kernels.compile import Kernel
 
-MODULES = (cover, distinct, groups, last, probe, profile, scan, select)
+MODULES = (cover, distinct, groups, last, probe, profile, scan, select, settle)
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -203,6 +203,7 @@ class IntervalEngine(ListedModels):
             return Stats(0, 0, 0, 0, 0, 0, 0)
         sizes = [keeper.size() for keeper in self._network.keepers]
         tally = self._network.tally
+        heads = [head for found in self._network.heads.values() for head in found.values()]
         possible = tally.time_points * len(self._checked.rules)
         return Stats(
             sum(rows for rows, _ in sizes),
@@ -210,7 +211,7 @@ class IntervalEngine(ListedModels):
             tally.time_points,
             tally.fired,
             tally.joined,
-            tally.derived,
+            sum(head.store.read for head in heads),
             max(0, possible - tally.fired),
         )
 
