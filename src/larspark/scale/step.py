@@ -16,8 +16,8 @@ from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import ColumnBatch, Segment
 from larspark.run.protocol import Answers
 from larspark.run.session import Session
+from larspark.scale.buckets import bucket
 from larspark.scale.facts import ORDER
-from larspark.scale.grid import bucket
 from larspark.scale.job import Loaded
 
 SCHEMA = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
@@ -187,6 +187,5 @@ def _owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
 
 def _owner(atom: Atom, loaded: Loaded) -> int:
     place = loaded.key.get(atom.signature)
-    if place is None:
-        return 0
-    return bucket(atom.args[place]) % loaded.job.grid.shards
+    value = None if place is None else atom.args[place]
+    return bucket(value) % loaded.job.grid.shards if isinstance(value, int | float | str) else 0
