@@ -13,7 +13,7 @@ from larspark.scale.pack import to_bytes
 from larspark.scale.step import Facts
 from larspark.scale.streaming.live import Live
 
-_MAGIC = b"larspark shard 1\n"
+_MAGIC = b"larspark shard 2\n"
 
 OPEN = pa.schema([("atom", pa.string()), ("from", pa.int64())])
 
