@@ -14,7 +14,7 @@ from larspark.run.replay import intervals, replay
 from larspark.run.session import Session
 from larspark.scale.facts import Shape, atom_shape
 from larspark.scale.job import Job, load
-from larspark.scale.layout import Wish
+from larspark.scale.layout import Room, Wish
 from larspark.scale.pack import SCHEMA, pack_partition
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.step import answer_piece
@@ -34,7 +34,7 @@ def job_for(
         for batch in survey_partition(batches, shape, prepared.tick, prepared.cuts.key or {})
         for row in batch.to_pylist()
     ]
-    return prepared.job(combine(rows), to, parallelism=2)
+    return prepared.job(combine(rows), to, Room(2))
 
 
 def answers_of(job: Job, sources: Sequence[tuple[Shape, Partitions]]) -> list[Interval]:
