@@ -26,7 +26,7 @@ _SAMPLED_ROWS = 1 << 13
 
 def survey_of(spark: SparkSession, sources: Sources, prepared: Prepared) -> list[list[Any]]:
     """For every source rows about its facts: one for each split of files, in their order."""
-    tick, key = prepared.tick, prepared.cuts.key or {}
+    tick, key = prepared.tick, prepared.first_key
     known = [_known(source, tick, key) for source in sources]
     unknown = [
         source
