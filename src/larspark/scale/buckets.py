@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from larspark.base.terms import Constant, constant
+from larspark.base.terms import Term, constant
 
 BUCKETS = 1024
 
@@ -25,12 +25,14 @@ _SHIFT = 33
 _EXACT_FLOAT = 2.0**53
 
 
-def bucket(value: Constant) -> int:
-    """The bucket of a key.
+def bucket(value: Term) -> int:
+    """The bucket of a key, which is a constant.
 
     >>> bucket("a1"), bucket("2"), bucket(2), bucket(2.0), bucket(2.5)
     (35, 525, 999, 999, 842)
     """
+    if not isinstance(value, int | float | str):
+        raise TypeError(f"{value} is no constant")
     value = constant(value)
     if isinstance(value, str):
         return crc32(value.encode()) % BUCKETS

@@ -15,8 +15,11 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from larspark.base.facts import ARGUMENT_TYPES
 from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.mapping import ColumnName
 from larspark.meaning.partition import Key
+from larspark.scale.buckets import bucket_column
 from larspark.scale.facts import Shape, find_facts
 from larspark.scale.footers import Group, group_of
 from larspark.scale.job import Loaded, load
@@ -140,15 +143,33 @@ def _facts_of(piece: int, part: Part, loaded: Loaded) -> Iterator[Facts]:
     for extent in part.extents:
         if extent.first > last or extent.last < first:
             continue
-        for segment in find_facts(_read(extent.split, part.shape), part.shape, job.tick).segments:
+        rows = _read(extent.split, part.shape)
+        keys = _keys(rows, part.shape, loaded)
+        if keys is not None:
+            # Before anything else is done with rows of other shards.
+            rows = rows.filter(pa.array(bucket_column(keys) % job.grid.shards == shard))
+        for segment in find_facts(rows, part.shape, job.tick).segments:
             table = segment.table.drop_columns(["seq"])
             low, high = np.searchsorted(table["t"].to_numpy(), [first, last + 1]).tolist()
             kept = table.slice(low, high - low)
-            shards = shards_of(segment, loaded)
+            shards = shards_of(segment, loaded) if keys is None else None
             if shards is not None:
                 kept = kept.filter(pa.array(shards[low:high] == shard))
             if kept.num_rows:
                 yield Facts(part.shape.place, segment.signature.predicate, kept)
+
+
+def _keys(rows: Any, shape: Shape, loaded: Loaded) -> Any:
+    """The keys of rows as they are; None where a key has to be found in the facts first."""
+    signature = shape.signature
+    if loaded.job.grid.shards == 1 or signature is None or signature in loaded.everywhere:
+        return None
+    if signature not in loaded.key:
+        return None
+    argument = shape.mapping.args[loaded.key[signature]]
+    keys = rows[argument.name] if isinstance(argument, ColumnName) else None
+    whole = keys is not None and keys.type in ARGUMENT_TYPES and not keys.null_count
+    return keys if whole else None
 
 
 def first_rows(split: Split, shape: Shape, count: int) -> Any:
