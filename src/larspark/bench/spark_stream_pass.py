@@ -59,6 +59,7 @@ def passed(facts: DataFrame, state_bytes: int) -> DataFrame:
         job=prepared.job_on(Grid(SHARDS, (0,), 0, 0), end=0).text(),
         start=None,
         delay=DELAY,
+        keep=0,
         sources=1,
         form="intervals",
         late="count",

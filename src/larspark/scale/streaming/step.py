@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from larspark.base.atoms import Signature
 from larspark.base.facts import ColumnBatch
+from larspark.base.problems import LarsparkError
 from larspark.run.saved import digest_of
 from larspark.run.session import Session
 from larspark.scale.facts import ORDER
@@ -24,7 +25,13 @@ from larspark.scale.streaming.changed import continued
 from larspark.scale.streaming.intake import Parcel
 from larspark.scale.streaming.live import Live
 from larspark.scale.streaming.output import Answered, answer_rows, late_rows, schema
-from larspark.scale.streaming.state import Identity, ShardState, fresh_state, read_state
+from larspark.scale.streaming.state import (
+    Identity,
+    ShardState,
+    damaged,
+    fresh_state,
+    read_state,
+)
 
 # Sessions that are alive in this process, by what tells their states apart. The saved state is the
 # truth: a session goes on from exactly this state, or is made anew from it.
@@ -87,7 +94,8 @@ def _heard(state: ShardState, parcels: Iterable[Parcel]) -> tuple[ShardState, li
         if parcel.payload is not None and parcel.place is not None and parcel.predicate is not None:
             packed.append((parcel.place, parcel.predicate, parcel.payload))
         if parcel.first is not None and parcel.last is not None:
-            first = parcel.first if first is None else min(first, parcel.first)
+            if state.answered is None:
+                first = parcel.first if first is None else min(first, parcel.first)
             known = latest[parcel.source]
             latest[parcel.source] = parcel.last if known is None else max(known, parcel.last)
     return replace(state, first=first, latest=tuple(latest)), unpacked(packed), skipped
@@ -100,6 +108,7 @@ def _answered(state: ShardState, shard: int, live: Live) -> tuple[ShardState, pa
         return state, schema(live.form, live.late).empty_table()
     session = _session(state, start, live.loaded)
     ready, held = _divided(state.held, closed)
+    kept_from = max(_kept_from(state, start), closed + 1 - live.keep)
     segments = in_arrival_order(ready, live.loaded.job.counts_tuples)
     session.append(ColumnBatch(segments, closed))
     table = shard_answers(session.advance(closed), shard, live.loaded)
@@ -110,11 +119,18 @@ def _answered(state: ShardState, shard: int, live: Live) -> tuple[ShardState, pa
         start=start,
         answered=closed,
         held=tuple(held),
+        kept_from=kept_from,
+        kept=tuple(_divided(merged([*state.kept, *ready]), kept_from - 1)[1]) if live.keep else (),
         holding=holding,
         session=session.save(),
     )
     _keep_alive(after, session)
     return after, rows
+
+
+def _kept_from(state: ShardState, start: int) -> int:
+    """The first time point whose facts are kept; before any answer that is where time begins."""
+    return start if state.kept_from is None else state.kept_from
 
 
 def _next(state: ShardState) -> int:
@@ -151,7 +167,19 @@ def _session(state: ShardState, start: int, loaded: Loaded) -> Session:
         return alive
     session = loaded.session(start)
     if state.session:
-        session.restore(state.session)
+        try:
+            session.restore(state.session)
+        except LarsparkError as error:
+            message = f"the state of a shard cannot be read: {error.problems[0].message}"
+            raise damaged(message) from None
+    elif state.answered is not None and start <= state.answered:
+        # The program has taken over the facts of another one.
+        seen = [
+            each._replace(table=each.table.filter(pc.field("t") >= start)) for each in state.kept
+        ]
+        segments = in_arrival_order(seen, loaded.job.counts_tuples)
+        session.append(ColumnBatch(segments, state.answered))
+        session.advance(state.answered)
     return session
 
 
