@@ -179,10 +179,11 @@ def answers(inlets: Sequence[Inlet], live: Live, shard: StatefulProcessor) -> Da
         .groupBy("shard")
         .transformWithState(shard, operator.SPARK_SCHEMA, "append", "none")
     )
-    counts = ("facts", "late", "late_so_far", "skipped", "held", "answers", "state_bytes")
+    counts = ("facts", "late", "late_so_far", "skipped", "held", "answers")
+    costs = ("state_bytes", "state_ms", "engine_ms")
     seen = stepped.observe(
         OBSERVED,
-        *(functions.sum(name).alias(name) for name in counts),
+        *(functions.sum(name).alias(name) for name in counts + costs),
         functions.min("answered").alias("answered"),
         functions.max("lag").alias("lag"),
     )
