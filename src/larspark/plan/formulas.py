@@ -113,11 +113,17 @@ class FormulaReader:
                 simpler = _simpler(formula, scope)
                 if simpler is not None:
                     return self.alternatives(simpler, scope, position, negated=negated)
-                return self._temporal(formula, scope, negated)
+                return self._temporal(formula, scope, position, negated)
             case _:
                 assert_never(formula)
 
-    def _temporal(self, formula: Some | Always | At, scope: Scope, negated: bool) -> Alternatives:
+    def _temporal(
+        self,
+        formula: Some | Always | At,
+        scope: Scope,
+        position: Variable | None,
+        negated: bool,
+    ) -> Alternatives:
         body, span = formula.body, formula.span
         if isinstance(formula, Always) and counts_tuples(scope):
             hint = "use the engine `asp`, or a time window"
@@ -126,7 +132,7 @@ class FormulaReader:
             mode, time = _MODES[type(formula)], formula.time if isinstance(formula, At) else None
             return _one(Reading(body.atom, mode, time, scope, negated, span))
         if isinstance(formula, Always):
-            return self._always(formula, scope, negated)
+            return self._always(formula, scope, position, negated)
         time = formula.time if isinstance(formula, At) else next(self._times)
         found = self._at(time, body, scope, span)
         return _absent(found, span) if negated else found
@@ -138,15 +144,20 @@ class FormulaReader:
         here = self.alternatives(body, scope, time_variable(time), negated=negated)
         return conjoin([point, here], span)
 
-    def _always(self, formula: Always, scope: Scope, negated: bool) -> Alternatives:
+    def _always(
+        self, formula: Always, scope: Scope, position: Variable | None, negated: bool
+    ) -> Alternatives:
         body, span = formula.body, formula.span
         may_be_empty = _may_be_empty(scope)
         if negated and not may_be_empty:
             return self._at(next(self._times), body, scope, span, negated=True)
         parts: list[Alternatives] = []
         if bound_variables((body,)):
-            # What holds always holds at some time point, and that is where values come from.
-            parts.append(self.alternatives(Some(body, span), scope))
+            # What holds always holds here, and that is where values come from. What the evaluation
+            # time alone shows is gone with it: then values from other time points last longer.
+            elsewhere = may_be_empty or (position is None and _is_pointwise(body))
+            witness = Some(body, span) if elsewhere else body
+            parts.append(self.alternatives(witness, scope, position))
         elif may_be_empty:
             parts.append(_one(Point(next(self._times), scope, span)))
         counterexample = self._at(next(self._times), body, scope, span, negated=True)
