@@ -52,6 +52,8 @@ BODIES = (
     "[4 every 2] some [1] always a(X)",
     "[5] some [3 every 2] some a(X)",
     "[5] always [3 every 2] some a(X)",
+    "[3] [4 every 2] some a(X)",
+    "b(X), not [3] [4 every 2] always a(_)",
     "[5] some (a(X) and [3 every 2] always b(_))",
     "b(X), not [4 every 3] always a(X)",
     # Negations, disjunctions and implications below temporal operators.
