@@ -7,10 +7,9 @@ import numpy as np
 from larspark.base.terms import Term
 from larspark.plan.operators import Reach
 from larspark.run.interval.arithmetic import evaluate
-from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import INTEGER, Constants, integers, tags
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
-from larspark.run.interval.steps import Columns, rows_in_timeline, selected
+from larspark.run.interval.steps import Columns, selected
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,14 @@ class EachStep:
 
 
 @dataclass(frozen=True, slots=True)
-class WithinStep:
-    """Rows while the value of a column is a time point of the timeline, in reach of now."""
+class ReachStep:
+    """Rows while the time point in a column is in reach of the evaluation time."""
 
     column: int
     reach: Reach
-    clock: Clock
 
     def __call__(self, rows: Ints) -> Ints:
-        rows = rows_in_timeline(rows, self.column, self.clock, pins=False)
+        rows = rows.copy()
         past, future, every = self.reach.past, self.reach.future, self.reach.every
         times = integers(rows[:, self.column])
         if future is not None:
