@@ -110,7 +110,7 @@ class Generator:
         positive = [
             self.formula(level, negated=False) for _ in range(random.choice([0, 1, 1, 1, 2, 2, 3]))
         ]
-        if random.random() < 0.3:
+        if random.random() < 0.2:
             positive.append(self.nested(level, random.randint(2, 4)))
             positive.extend(self.binders(positive))
         bound = [v for v in (*VARIABLES, *TIMES) if v.name in bound_variables(positive)]
