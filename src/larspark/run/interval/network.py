@@ -155,13 +155,16 @@ class Network:
     _before: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Bring in what holds from the beginning."""
+        """Bring in what holds from the beginning.
+
+        What follows from nothing comes first: background data can only take back what is there.
+        """
+        for firing in self.starters:
+            firing.receive(1, moments(self.clock.start, FOREVER))
         for fan, rows in self.background:
             fan.receive(1, rows)
         for eternity in self.eternities:
             eternity.begin()
-        for firing in self.starters:
-            firing.receive(1, moments(self.clock.start, FOREVER))
 
     def move(self, floor: int, last: int) -> None:
         """Let the clock come to [floor, last], before anything arrives there."""
