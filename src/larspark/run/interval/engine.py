@@ -14,6 +14,7 @@ from larspark.run.interval.answers import Holding, IntervalAnswers, atoms_at
 from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
+    Sieve,
     distinct_elements,
     one_by_one,
     slices,
@@ -67,6 +68,7 @@ class IntervalEngine(ListedModels):
         self._holding = Holding()
         self._arrived = 0
         self._steps = 0
+        self._sieve = Sieve()
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in; they wait until `advance` comes to their time."""
@@ -175,6 +177,7 @@ class IntervalEngine(ListedModels):
         """What the engine holds, and what it has done and need not do."""
         if self._network is None:
             return Stats(0, 0, 0, 0, 0, 0, 0)
+        self._network.settle()
         sizes = [keeper.size() for keeper in self._network.keepers]
         tally = self._network.tally
         heads = [head for found in self._network.heads.values() for head in found.values()]
@@ -252,7 +255,7 @@ class IntervalEngine(ListedModels):
             network.arrive(arrived)
             network.feed({name: elements.rows for name, elements in arrived.items()})
         else:
-            network.feed({name: chunk.rows for name, chunk in part.items()})
+            network.feed({name: self._sieve.rows(name, chunk) for name, chunk in part.items()})
         network.work()
         self._steps += 1
         if self._steps % _HOUSEKEEPING == 0:

@@ -69,8 +69,9 @@ class Head:
         if not pending:
             return False
         self.pending = []
-        if len(pending) == 1:
-            self.distinct.take(*pending[0])
+        if len(pending) == 1 or not self.distinct.consumers:
+            for change in pending:
+                self.distinct.take(*change)
             return True
         # Changes of one sign can be taken together; their order matters only across signs.
         for sign, changes in groupby(pending, attrgetter("sign")):

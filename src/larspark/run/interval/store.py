@@ -55,6 +55,7 @@ class Store:
         "_due",
         "_heads",
         "_links",
+        "_none",
         "_room",
         "_rows",
         "_told",
@@ -68,6 +69,7 @@ class Store:
         self.width = width
         self._told = False
         self._whole = whole(width)
+        self._none = np.empty((0, KEYS + width), np.int64)
         self._columns = np.empty((0, max(width, 1)), np.int64)
         self._counters = np.zeros(TOUCHED + 1, np.int64)
         self.clear(settled)
@@ -201,12 +203,14 @@ class Store:
         Only a store that was made ready to tell says so.
         """
         if upto <= self.settled:
-            return self._rows[:0], self._rows[:0]
+            return self._none, self._none
         self.settled = upto
         if self._told:
-            return cover_settle.run(self._rows, self._waits, self._due, self._counters, upto, begun)
-        self._counters[SETTLED] = upto
-        return self._rows[:0], self._rows[:0]
+            told, began, gone = cover_settle.run(
+                self._rows, self._waits, self._due, self._counters, upto, begun
+            )
+            return told[:began], told[len(told) - gone :]
+        return self._none, self._none
 
     def rows(self) -> Ints:
         """All rows that hold now or later, or ended only now."""
@@ -228,13 +232,14 @@ class Store:
             return
         if self._has_room(more):
             return
+        self._counters[SETTLED] = self.settled
         cover_drop.run(self._rows, self._due, self._counters)
         if self._has_room(more):
             return
         # Old rows that still hold stand in the way of the ring, or it is too small.
         rows = self.rows()
         needed = len(rows) + more
-        self._fill(rows, self.settled, max(len(self._rows), needed + needed // 2))
+        self._fill(rows, self.settled, max(len(self._rows), 2 * needed))
         self._room -= more
 
     def _has_room(self, more: int) -> bool:
