@@ -94,13 +94,14 @@ class Distinct:
             batch, reading = self._profile.change(batch, sign, floor, reading), self._whole
             if not len(batch):
                 return
-        if sign > 0:
-            changed = store.add(batch, floor, reading, tells=bool(self.consumers))
+        if sign > 0 and not self.consumers:
+            store.keep(batch, floor, reading)
         else:
-            changed = store.remove(batch, floor, reading)
-        if len(changed):
-            for consumer in self.consumers:
-                consumer.receive(sign, changed)
+            change = store.add if sign > 0 else store.remove
+            changed = change(batch, floor, reading)
+            if len(changed):
+                for consumer in self.consumers:
+                    consumer.receive(sign, changed)
         if reading.slowly and store.unread is not None:
             self.receive(sign, reading.slow(batch[store.unread :]))
 
@@ -191,7 +192,7 @@ class Runs:
 
     def take(self, sign: int, batch: Ints, reading: Reading) -> None:
         self.settle()
-        rows = self._store.add(batch, -FOREVER, reading, run=self._run)
+        rows = self._store.add(batch, -FOREVER, reading, self._run)
         if len(rows):
             self.target.receive(sign, rows)
 
