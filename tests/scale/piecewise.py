@@ -55,7 +55,11 @@ def answers_of(job: Job, sources: Sequence[tuple[Shape, Partitions]]) -> list[In
     for piece in range(job.grid.pieces):
         mask = pa.array([number == piece for number in table["piece"].to_pylist()])
         rows = answer_piece(table.filter(mask), load(job.text())).to_pylist()
-        found += [(row["atom"], row["from"], row["to"]) for row in rows if row["atom"] is not None]
+        found += [
+            (row["atom"], row["from"], row["to"])
+            for row in rows
+            if row["atom"] is not None and row["from"] <= row["to"]
+        ]
     return joined(found)
 
 

@@ -67,8 +67,10 @@ def run(
     prepared = prepare(program, background, engine, settings, wish, in_stages=True)
     sources = _sources(facts, time, map, order)
     found = run_prepared(prepared, sources, to=to, on_error=on_error)
-    # Only these engines can find that there is no answer stream.
-    return found.answers if prepared.engine == "interval" else found.answers.dropna()
+    if prepared.engine == "interval":
+        return found.answers
+    # Other engines can find that there is no answer stream, and can have notes.
+    return found.answers.dropna().where("`from` <= `to`")
 
 
 def models(
@@ -119,7 +121,7 @@ def run_prepared(
     on_error: OnError = "fail",
     heard: Iterable[int] = (),
 ) -> Begun:
-    """The answers, and rows without an atom where there is no answer stream.
+    """The answers, rows without an atom where there is no answer stream, and notes (`with_notes`).
 
     `heard` are time points that were heard of although nothing happens there.
     """

@@ -45,7 +45,22 @@ def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
         session.advance(first - 1)
     if job.every_model:
         return _models(session, first, last)
-    return shard_answers(session.advance(last), job.grid.shard(piece), loaded)
+    answers = shard_answers(session.advance(last), job.grid.shard(piece), loaded)
+    return with_notes(answers, session.notes, job.grid.last)
+
+
+def with_notes(answers: pa.Table, notes: Sequence[str], last: int) -> pa.Table:
+    """Answers up to a time point and what a user should know, as rows that hold at no time.
+
+    >>> answers = SCHEMA.empty_table()
+    >>> with_notes(answers, ["one of several"], 9).to_pylist()
+    [{'atom': 'one of several', 'from': 11, 'to': 10}]
+    """
+    if not notes:
+        return answers
+    # Beyond the last time point they touch no slice.
+    columns = [list(notes), [last + 2] * len(notes), [last + 1] * len(notes)]
+    return pa.concat_tables([answers, pa.table(columns, schema=SCHEMA)])
 
 
 def shard_answers(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
