@@ -45,7 +45,7 @@ def pass_through(
         sources = find_file_sources(task.folder, None, task.mapping, None)
     surveyed = look.survey_of(session, sources, prepared)
     seen = survey.combine([row for rows in surveyed for row in rows])
-    job = prepared.job(seen, None, spread.room(session, sources))
+    job = prepared.job(seen, None, spread.parallelism(session))
     if job is None:
         return None
     text = job.text()

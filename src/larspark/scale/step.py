@@ -122,15 +122,22 @@ def unpacked(packed: Iterable[tuple[int, str, bytes]]) -> list[Facts]:
 
 
 def merged(facts: Iterable[Facts]) -> list[Facts]:
-    """Facts from the same place with the same predicate and types, in one table each."""
+    """Facts from the same place with the same predicate and types, in one table each.
+
+    Tables that follow one another in time do so afterwards, and need no sorting then.
+    """
     gathered: dict[tuple[int, str, tuple[str, ...]], list[pa.Table]] = {}
     for place, predicate, table in facts:
         kinds = tuple(map(str, table.schema.types))
         gathered.setdefault((place, predicate, kinds), []).append(table)
     return [
-        Facts(place, predicate, pa.concat_tables(tables).combine_chunks())
+        Facts(place, predicate, pa.concat_tables(sorted(tables, key=_begin)).combine_chunks())
         for (place, predicate, _), tables in sorted(gathered.items(), key=lambda item: item[0])
     ]
+
+
+def _begin(table: pa.Table) -> int:
+    return table["t"][0].as_py() if table.num_rows else 0
 
 
 def in_arrival_order(facts: Sequence[Facts], counts_tuples: bool) -> list[Segment]:
