@@ -62,7 +62,7 @@ def replay(program: Program | str, stream: Stream, **options: Any) -> GatheredAn
     """The answers of a program over a stream that is read here, worked out on Spark.
 
     The options are those of `larspark.scale.replay.replay`: `background`, `engine`, `settings`,
-    `to`, `tell`.
+    `to`, `tell`, `seen`.
     """
     syntax = program.syntax if isinstance(program, Program) else program
     return spooled.replay(syntax, stream, **options)

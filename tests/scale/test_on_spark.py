@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 from typer.testing import CliRunner
 
 from larspark.base.problems import LarsparkError
@@ -39,9 +40,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def written(*words: str) -> str:
-    done = CliRunner().invoke(app, ["run", *words], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
+    return done(*words).stdout
+
+
+def done(*words: str) -> Result:
+    result = CliRunner().invoke(app, ["run", *words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
 
 
 MACHINE_RUN = ("m.lars", "--stream", "e.jsonl", "--background", "watched.lars")
@@ -68,6 +73,17 @@ def test_spark_writes_what_a_local_run_writes(spark: Any, words: tuple[str, ...]
     assert written(*words, "--on", "spark") == here
 
 
+@pytest.mark.parametrize("program", ["a :- not b, p(X). b :- not a, p(X).", "q(X) :- pp(X)."])
+def test_notes_are_those_of_a_local_run(spark: Any, folder: Path, program: str) -> None:
+    (folder / "noted.lars").write_text(program)
+    (folder / "p.lars").write_text("@1 p(x). @3 p(y).")
+    words = ("noted.lars", "--stream", "p.lars")
+    here = done(*words)
+    assert "note: " in here.stderr
+    there = done(*words, "--on", "spark")
+    assert (there.stdout, there.stderr) == (here.stdout, here.stderr)
+
+
 def test_bad_lines_are_told_as_locally(spark: Any, folder: Path) -> None:
     (folder / "bad.jsonl").write_text('{"t": 1, "atom": "temp(m1,95)"}\n{"t": 0, "atom": "temp(')
     words = ("m.lars", "--stream", "bad.jsonl")
@@ -92,8 +108,7 @@ def test_a_stream_without_facts_has_no_lines(spark: Any, folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 def test_push_mode_runs_locally() -> None:
     words = ["run", "m.lars", "--stream", "e.jsonl", "--mode", "push", "--on", "spark"]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 2
+    assert CliRunner().invoke(app, words).exit_code == 2
 
 
 @pytest.mark.usefixtures("folder")

@@ -58,6 +58,7 @@ _BENCHMARKS = (
     Benchmark("spark/cooling", "batch: the cooling system of 1,000 machines", series.spark),
     Benchmark("spark/diamond", "batch: `[n] some`", series.spark),
     Benchmark("spark/join", "batch: paths of two steps", series.spark),
+    Benchmark("spark/growth", "batch on 1, 2 and 4 executors", series.growth),
     Benchmark("spark/streaming", "100,000 facts in each micro-batch", series.streaming),
 )
 

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Protocol
 
 from larspark.bench import hypothetical as hypotheses
-from larspark.bench import laser, limits, spark_streaming, ticker, ticker_soak
+from larspark.bench import laser, limits, spark_growth, spark_streaming, ticker, ticker_soak
 from larspark.bench import reading as files
 from larspark.bench import soak as endurance
 from larspark.bench import spark as on_spark
@@ -168,6 +168,11 @@ def spark(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 def streaming(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     """Micro-batches on Spark."""
     return spark_streaming.streaming(bench, quick, tell)
+
+
+def growth(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """The cost model of batch on Spark, beside what was measured."""
+    return spark_growth.growth(bench, quick, tell)
 
 
 def _repetitions(quick: bool) -> int:

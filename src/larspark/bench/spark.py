@@ -139,16 +139,19 @@ def _contest(
 def _contestants(session: Any, title: str, task: Task) -> list[Contestant]:
     from larspark.bench import spark_by_hand, spark_pass
 
-    local = Contestant("interval, one local engine", partial(_local, task))
-    frame = Contestant("spark, a DataFrame", partial(_on_spark, session, task, frame=True))
-    through = partial(spark_pass.pass_through, session, task)
+    alone = Contestant("interval, one local engine", partial(local, task))
+    frame = Contestant("spark, a DataFrame", partial(on_spark, session, task, frame=True))
+
+    def through(**cuts: Any) -> None:
+        spark_pass.pass_through(session, task, **cuts)
+
     if title == "cooling":
         return [
-            local,
-            Contestant("spark, files by time", partial(_on_spark, session, task, shards=1)),
+            alone,
+            Contestant("spark, files by time", partial(on_spark, session, task, shards=1)),
             Contestant("files by time, no reasoning", partial(through, shards=1)),
             Contestant(
-                "spark, files by key", partial(_on_spark, session, task, shards=CORES, slices=1)
+                "spark, files by key", partial(on_spark, session, task, shards=CORES, slices=1)
             ),
             Contestant("files by key, no reasoning", partial(through, shards=CORES, slices=1)),
             frame,
@@ -156,8 +159,8 @@ def _contestants(session: Any, title: str, task: Task) -> list[Contestant]:
         ]
     query = spark_by_hand.diamond if title == "diamond" else spark_by_hand.join
     return [
-        local,
-        Contestant("spark, files", partial(_on_spark, session, task)),
+        alone,
+        Contestant("spark, files", partial(on_spark, session, task)),
         frame,
         Contestant(
             "PySpark by hand", lambda: _sums(query(_frame(session, task), WINDOW, task.last))
@@ -165,7 +168,7 @@ def _contestants(session: Any, title: str, task: Task) -> list[Contestant]:
     ]
 
 
-def _local(task: Task) -> Sums:
+def local(task: Task) -> Sums:
     """One engine over the whole timeline, which reads the files one after the other."""
     session = Session(checked_program(task.program), engine="interval")
     for path in sorted(task.folder.iterdir()):
@@ -175,7 +178,7 @@ def _local(task: Task) -> Sums:
     return table.num_rows, pc.sum(table["from"]).as_py(), pc.sum(table["to"]).as_py()
 
 
-def _on_spark(session: Any, task: Task, *, frame: bool = False, **cuts: int) -> Sums:
+def on_spark(session: Any, task: Task, *, frame: bool = False, **cuts: int) -> Sums:
     from larspark.spark import run
 
     facts = _frame(session, task) if frame else task.folder
@@ -194,7 +197,7 @@ def _sums(answers: Any) -> Sums:
 def _task(folder: Path, title: str, quick: bool) -> Task:
     if title == "cooling":
         table = cooling_facts(200_000 if quick else 10_000_000)
-        return _laid_down(folder, table, COOLING, "temp")
+        return laid_down(folder, table, COOLING, "temp")
     last = 50 if quick else 2_000
     if title == "diamond":
         return _written(folder, DIAMOND, unique_pairs(_RATE, last))
@@ -214,10 +217,10 @@ def cooling_facts(facts: int) -> pa.Table:
 def _written(folder: Path, program: str, facts: Facts) -> Task:
     [segment] = facts.segments
     table = segment.table.drop_columns(["seq"]).rename_columns(["t", "a0", "a1"])
-    return _laid_down(folder, table, program, segment.signature.predicate)
+    return laid_down(folder, table, program, segment.signature.predicate)
 
 
-def _laid_down(folder: Path, table: Any, program: str, predicate: str) -> Task:
+def laid_down(folder: Path, table: Any, program: str, predicate: str) -> Task:
     folder.mkdir()
     size = -(-table.num_rows // _FILES)
     for number in range(_FILES):

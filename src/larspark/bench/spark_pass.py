@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from larspark.run.protocol import Settings
 from larspark.scale import files, look, spread, step, survey
+from larspark.scale.grid import Grid
 from larspark.scale.job import Loaded, load
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import prepare
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 _SCHEMA = "facts long"
 
 
+class Brought(NamedTuple):
+    """The facts that pieces got, all together, and the grid that they lie in."""
+
+    facts: int
+    grid: Grid
+
+
 def pass_through(
     session: Any,
     task: "Task",
@@ -26,7 +34,7 @@ def pass_through(
     frame: bool = False,
     shards: int | None = None,
     slices: int | None = None,
-) -> None:
+) -> Brought | None:
     """Look at the facts, cut them, bring them to the pieces and into order, and count them."""
     prepared = prepare(task.program, (), "interval", Settings(), Wish(shards, slices))
     sources: spread.Sources
@@ -37,23 +45,23 @@ def pass_through(
         sources = find_file_sources(task.folder, None, task.mapping, None)
     surveyed = look.survey_of(session, sources, prepared)
     seen = survey.combine([row for rows in surveyed for row in rows])
-    job = prepared.job(seen, None, spread.room(session, sources))
+    job = prepared.job(seen, None, spread.parallelism(session))
     if job is None:
-        return
+        return None
     text = job.text()
     if spread.by_themselves(sources, job):
         counting = partial(_count_pieces, parts=spread.parts_of(sources, surveyed), job_text=text)
         numbers = spread.each_number(session, job.grid.pieces)
-        numbers.mapInArrow(counting, _SCHEMA).collect()
-        return
+        counted = numbers.mapInArrow(counting, _SCHEMA)
+    else:
+        # Spark reads from the types which kind of function this is.
+        def count(packed: pa.Table) -> pa.Table:
+            rows = (row for row in packed.to_pylist() if row["payload"] is not None)
+            found = step.unpacked((row["place"], row["predicate"], row["payload"]) for row in rows)
+            return _counted(found, load(text))
 
-    # Spark reads from the types which kind of function this is.
-    def count(packed: pa.Table) -> pa.Table:
-        rows = (row for row in packed.to_pylist() if row["payload"] is not None)
-        found = step.unpacked((row["place"], row["predicate"], row["payload"]) for row in rows)
-        return _counted(found, load(text))
-
-    spread.shuffled(session, sources, job).applyInArrow(count, _SCHEMA).collect()
+        counted = spread.shuffled(session, sources, job).applyInArrow(count, _SCHEMA)
+    return Brought(sum(row["facts"] for row in counted.collect()), job.grid)
 
 
 def _count_pieces(

@@ -1,12 +1,13 @@
 """`larspark run --on spark`: the same answers, worked out by the executors of a Spark session."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 
 from larspark import api
 from larspark.base.atoms import Atom
+from larspark.base.facts import AnyBatch
 from larspark.feeds import Stream
 from larspark.run.protocol import Answers, Settings
 from larspark.show.terminal import errors
@@ -21,8 +22,12 @@ def answers_on_spark(
     engine: str,
     settings: Settings,
     to: int | None,
-) -> Iterator[Answers]:
-    """The answers for the whole timeline, in one piece; nothing when there is no time point."""
+    seen: Sequence[Callable[[AnyBatch], None]],
+) -> tuple[list[Answers], Sequence[str]]:
+    """The answers for the whole timeline, in one piece, and notes about them.
+
+    There is nothing when there is no time point. Every batch of the stream is shown to `seen`.
+    """
     # Imported here, because nobody else needs PySpark.
     from larspark.spark import replay
 
@@ -35,9 +40,9 @@ def answers_on_spark(
             settings=settings,
             to=to,
             tell=tell,
+            seen=seen,
         )
-    if found is not None:
-        yield found
+    return ([], ()) if found is None else ([found], found.notes)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`larspark run`."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import Annotated
 
@@ -44,7 +45,7 @@ from larspark.cli.wanted import Wanted
 from larspark.feeds.live import Recording
 from larspark.run.live import live
 from larspark.run.occasions import Every, Occasions
-from larspark.run.protocol import Settings
+from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import replay
 from larspark.run.session import Session
 from larspark.show.progress import reading_progress
@@ -129,12 +130,16 @@ def run(
     monitor = _monitor(loaded, given, start, form) if hypothetical else None
     seen = [arrivals.add, occasions.hear, *([] if monitor is None else [monitor.hear])]
     session: Session | None = None
+    notes: Sequence[str] = ()
     if where is Where.LOCAL:
         session = api.open_session(loaded, given, engine.value, settings)
+    pieces: Iterable[Answers]
     with ExitStack() as stack:
         if session is None:
             out = stack.enter_context(writer(output, json))
-            pieces = answers_on_spark(loaded, source, given, engine.value, settings, last)
+            pieces, notes = answers_on_spark(
+                loaded, source, given, engine.value, settings, last, seen
+            )
         elif live_source is None:
             batches = stack.enter_context(reading_progress(source, source.batches()))
             out = stack.enter_context(writer(output, json))
@@ -152,10 +157,10 @@ def run(
         chosen = None if when == Every() else occasions
         for line in Wanted(form, at, chosen, monitor, limit).lines(pieces, out.people):
             out.line(line)
-    if session is not None:
-        say_notes(session.notes)
-        own = {atom.signature for _, atom in session.checked.elements}
-        say_notes(stranger_notes(session.checked.inputs - own, arrivals.signatures))
+    checked = loaded.check(given, settings=settings).checked if session is None else session.checked
+    say_notes(notes if session is None else session.notes)
+    own = {atom.signature for _, atom in checked.elements}
+    say_notes(stranger_notes(checked.inputs - own, arrivals.signatures))
     say_what_was_skipped(source)
 
 

@@ -21,7 +21,7 @@ from larspark.scale.layout import Wish
 from larspark.scale.look import survey_of
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
-from larspark.scale.spread import Sources, answers_of, room, session_of
+from larspark.scale.spread import Sources, answers_of, parallelism, session_of
 from larspark.scale.sql import DataFrame
 from larspark.scale.staged import answers_in_stages
 from larspark.scale.telling import telling
@@ -69,8 +69,10 @@ def run(
     prepared = prepare(program, background, engine, settings, wish, in_stages=True)
     sources = _sources(facts, time, map, order)
     found = run_prepared(prepared, sources, to=to, on_error=on_error)
-    # Only these engines can find that there is no answer stream.
-    return found.answers if prepared.engine == "interval" else found.answers.dropna()
+    if prepared.engine == "interval":
+        return found.answers
+    # Other engines can find that there is no answer stream, and can have notes.
+    return found.answers.dropna().where("`from` <= `to`")
 
 
 def models(
@@ -121,7 +123,7 @@ def run_prepared(
     on_error: OnError = "fail",
     heard: Iterable[int] = (),
 ) -> Begun:
-    """The answers, and rows without an atom where there is no answer stream.
+    """The answers, rows without an atom where there is no answer stream, and notes (`with_notes`).
 
     `heard` are time points that were heard of although nothing happens there.
     """
@@ -131,7 +133,7 @@ def run_prepared(
         surveyed = survey_of(spark, sources, prepared)
     seen = survey.combine([row for rows in surveyed for row in rows])
     _refuse(seen, prepared, on_error)
-    job = prepared.job(seen.also(heard), to, room(spark, sources))
+    job = prepared.job(seen.also(heard), to, parallelism(spark))
     if job is None:
         schema = step.SPARK_MODEL_SCHEMA if prepared.every_model else step.SPARK_SCHEMA
         return Begun(spark.createDataFrame([], schema), None)

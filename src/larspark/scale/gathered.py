@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from larspark.base.atoms import Atom
 from larspark.feeds import parse_ground_atom
@@ -14,7 +15,8 @@ from larspark.run.protocol import Change, Point
 class GatheredAnswers:
     """The output over [first, last] from a table of intervals.
 
-    A row without an atom says where there is no answer stream.
+    A row without an atom says where there is no answer stream. A row whose interval is empty is a
+    note for the user.
 
     >>> rows = {"atom": ["p", None], "from": [1, 3], "to": [2, 3]}
     >>> answers = GatheredAnswers(0, 3, pa.table(rows))
@@ -22,12 +24,17 @@ class GatheredAnswers:
     [frozenset(), ['p'], ['p'], None]
     >>> [(str(atom), begin, end) for atom, begin, end in answers.intervals()]
     [('p', 1, 2)]
+    >>> GatheredAnswers(0, 3, pa.table({"atom": ["one"], "from": [5], "to": [4]})).notes
+    ('one',)
     """
 
     def __init__(self, first: int, last: int, table: pa.Table) -> None:
         self.first = first
         self.last = last
-        self._table = table
+        holds = pc.less_equal(table["from"], table["to"])
+        self._table = table.filter(holds)
+        told = table.filter(pc.invert(holds))["atom"].to_pylist()
+        self.notes: tuple[str, ...] = tuple(dict.fromkeys(told))
 
     @cached_property
     def _rows(self) -> list[tuple[Atom | None, int, int]]:

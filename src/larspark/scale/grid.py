@@ -14,9 +14,10 @@ SMALL_PIECE = 50_000
 LARGE_PIECE = 2_500_000
 # Slices shorter than so many lookbacks would spend more on the overlap than they gain.
 _LOOKBACKS = 4
-# Slices longer than so many lookbacks are cheaper than shards: an engine is faster on a short
-# time with all keys than on a long time with some.
+# Slices longer than so many lookbacks read little twice.
 _MANY_LOOKBACKS = 10
+# With fewer keys an engine is slower on each of them: it takes a limited time in at once.
+_MANY_KEYS = 256
 # A shard with so much more than its share makes all others wait.
 _UNEVEN = 1.2
 
@@ -86,6 +87,15 @@ def short_overlap(slices: int, length: int, lookback: int) -> bool:
     (True, False)
     """
     return length >= slices * _MANY_LOOKBACKS * lookback
+
+
+def many_keys(shards: int, buckets: Sequence[int]) -> bool:
+    """Has each of so many shards enough keys for its engine to be as fast as with all of them?
+
+    >>> many_keys(2, [10] * 1024), many_keys(8, [10] * 1024), many_keys(2, [10] * 50)
+    (True, False, False)
+    """
+    return sum(count > 0 for count in buckets) >= shards * _MANY_KEYS
 
 
 def _loads(buckets: Sequence[int], shards: int) -> npt.NDArray[np.int64]:

@@ -9,6 +9,7 @@ from larspark.scale.grid import (
     Grid,
     choose_shards,
     choose_slices,
+    many_keys,
     short_overlap,
     slice_starts,
     wanted_pieces,
@@ -41,19 +42,12 @@ def allowed_cuts(cuts: Cuts, hindsight: bool, wish: Wish) -> Cuts:
     return cuts
 
 
-class Room(NamedTuple):
-    """How many tasks run at a time, and how many shards may read all facts, each by itself."""
-
-    tasks: int
-    readers: int = 1
-
-
-def lay_out(cuts: Cuts, wish: Wish, seen: Survey, first: int, last: int, room: Room) -> Grid:
+def lay_out(cuts: Cuts, wish: Wish, seen: Survey, first: int, last: int, parallelism: int) -> Grid:
     """The grid of a run over [first, last], chosen from the data where nobody wished for it.
 
     More than one shard without a key for the whole program means stages.
     """
-    wanted = wanted_pieces(seen.facts, room.tasks)
+    wanted = wanted_pieces(seen.facts, parallelism)
     length = last - first + 1
     shards, slices = wish
     if shards is None:
@@ -63,8 +57,8 @@ def lay_out(cuts: Cuts, wish: Wish, seen: Survey, first: int, last: int, room: R
         if cuts.key is None and cuts.lookback is not None:
             # Slices are simpler than stages, so stages are for what slices cannot do.
             sliced |= choose_slices(wanted, 1, (), length, cuts.lookback) >= wanted
-        at_once = cuts.key is not None and _at_once(wanted, shards, room)
-        if slices is None and sliced and not at_once:
+        at_once = cuts.key is not None and 1 < shards == wanted <= parallelism
+        if slices is None and sliced and not (at_once and many_keys(shards, seen.buckets)):
             shards = 1
     if slices is None:
         slices = 1
@@ -72,14 +66,6 @@ def lay_out(cuts: Cuts, wish: Wish, seen: Survey, first: int, last: int, room: R
             slices = choose_slices(wanted, shards, seen.buckets, length, cuts.lookback)
     starts = slice_starts(first, last, slices, seen.times, seen.weights)
     return Grid(shards, starts, last, cuts.lookback or 0)
-
-
-def _at_once(wanted: int, shards: int, room: Room) -> bool:
-    """Are even shards worked on all at once, each reading for itself?
-
-    Then nothing is shuffled, and other than those of slices their answers need no joining.
-    """
-    return 1 < wanted == shards <= min(room)
 
 
 def _impossible(what: str, obstacles: tuple[str, ...]) -> Problem:

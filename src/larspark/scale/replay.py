@@ -1,10 +1,11 @@
 """A stream of ours, read here and worked on by Spark: what `larspark run --on spark` does."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from larspark.base.atoms import Atom
+from larspark.base.facts import AnyBatch
 from larspark.feeds import Stream
 from larspark.language import tree
 from larspark.run.protocol import Settings
@@ -22,6 +23,15 @@ def _nobody(text: str) -> None:
     """Nobody wants to know."""
 
 
+def _shown(
+    batches: Iterable[AnyBatch], observers: Sequence[Callable[[AnyBatch], None]]
+) -> Iterator[AnyBatch]:
+    for batch in batches:
+        for observe in observers:
+            observe(batch)
+        yield batch
+
+
 def replay(
     program: str | tree.Program,
     stream: Stream,
@@ -31,9 +41,11 @@ def replay(
     settings: Settings = Settings(),  # noqa: B008 - a named tuple cannot change
     to: int | None = None,
     tell: Callable[[str], None] = _nobody,
+    seen: Iterable[Callable[[AnyBatch], None]] = (),
 ) -> GatheredAnswers | None:
     """The answers for the whole timeline; None when there is no time point.
 
+    `tell` hears how far the work is, and every batch of the stream is shown to `seen`.
     What is wrong with Java, the program or the stream is said before a session is started.
     """
     find_java()
@@ -41,7 +53,8 @@ def replay(
     with TemporaryDirectory(prefix="larspark-") as folder:
         tell("reading the stream")
         ticked = stream.with_tick(prepared.tick)
-        spooled = spool(ticked.batches(), Path(folder), to, settings.hindsight)
+        batches = _shown(ticked.batches(), tuple(seen))
+        spooled = spool(batches, Path(folder), to, settings.hindsight)
         tell("starting Spark")
         local_session(quiet=True)
         tell("working on Spark")

@@ -2,7 +2,9 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from tempfile import TemporaryFile
+from types import MappingProxyType
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.scale.java import find_java
@@ -24,12 +26,17 @@ _SHORT = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 
 def local_session(
-    cores: int | None = None, *, short: bool = False, quiet: bool = False
+    cores: int | None = None,
+    *,
+    short: bool = False,
+    quiet: bool = False,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSession:
     """Start a session on this machine, or give the one that is running.
 
     `cores` are all there are unless it is said; `short` starts faster and computes slower; `quiet`
-    keeps what Java writes away from standard error.
+    keeps what Java writes away from standard error. `settings` are Spark's own, such as
+    `spark.jars.packages`.
     """
     os.environ["JAVA_HOME"] = str(find_java())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -37,12 +44,13 @@ def local_session(
     workers = cores or os.cpu_count() or 1
     builder = SparkSession.builder.master(f"local[{workers}]").appName("larspark")
     # As many partitions as can be worked on: with Spark's 200 each would be next to empty.
-    settings = {
+    chosen = {
         **_SETTINGS,
         "spark.sql.shuffle.partitions": str(workers),
         **(_SHORT if short else {}),
+        **settings,
     }
-    for name, value in settings.items():
+    for name, value in chosen.items():
         builder = builder.config(name, value)
     return _started_quietly(builder) if quiet else builder.getOrCreate()
 

@@ -10,7 +10,6 @@ from larspark.base.problems import LarsparkError
 from larspark.scale import files, joined, pack, step
 from larspark.scale.files import FileSource
 from larspark.scale.job import Job, load
-from larspark.scale.layout import Room
 from larspark.scale.session import local_session
 from larspark.scale.shapes import Source
 from larspark.scale.sql import DataFrame, GroupedData, PySparkException, SparkSession
@@ -71,16 +70,8 @@ def _as_they_are(answers: pa.Table, piece: int) -> pa.Table:
 
 def by_themselves(sources: Sources, job: Job) -> bool:
     """Do pieces read what they need, without a shuffle?"""
-    return _in_files(sources) and job.grid.shards <= files.READ_BY_EACH
-
-
-def room(spark: SparkSession, sources: Sources) -> Room:
-    """What a run over these sources can be spread over."""
-    return Room(parallelism(spark), files.READ_BY_EACH if _in_files(sources) else 1)
-
-
-def _in_files(sources: Sources) -> bool:
-    return all(isinstance(source, FileSource) for source in sources)
+    in_files = all(isinstance(source, FileSource) for source in sources)
+    return in_files and job.grid.shards <= files.READ_BY_EACH
 
 
 def parts_of(sources: Sources, surveyed: Sequence[Sequence[Any]]) -> list[files.Part]:

@@ -45,7 +45,22 @@ def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
         session.advance(first - 1)
     if job.every_model:
         return _models(session, first, last)
-    return shard_answers(session.advance(last), job.grid.shard(piece), loaded)
+    answers = shard_answers(session.advance(last), job.grid.shard(piece), loaded)
+    return with_notes(answers, session.notes, job.grid.last)
+
+
+def with_notes(answers: pa.Table, notes: Sequence[str], last: int) -> pa.Table:
+    """Answers up to a time point and what a user should know, as rows that hold at no time.
+
+    >>> answers = SCHEMA.empty_table()
+    >>> with_notes(answers, ["one of several"], 9).to_pylist()
+    [{'atom': 'one of several', 'from': 11, 'to': 10}]
+    """
+    if not notes:
+        return answers
+    # Beyond the last time point they touch no slice.
+    columns = [list(notes), [last + 2] * len(notes), [last + 1] * len(notes)]
+    return pa.concat_tables([answers, pa.table(columns, schema=SCHEMA)])
 
 
 def shard_answers(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
@@ -107,15 +122,22 @@ def unpacked(packed: Iterable[tuple[int, str, bytes]]) -> list[Facts]:
 
 
 def merged(facts: Iterable[Facts]) -> list[Facts]:
-    """Facts from the same place with the same predicate and types, in one table each."""
+    """Facts from the same place with the same predicate and types, in one table each.
+
+    Tables that follow one another in time do so afterwards, and need no sorting then.
+    """
     gathered: dict[tuple[int, str, tuple[str, ...]], list[pa.Table]] = {}
     for place, predicate, table in facts:
         kinds = tuple(map(str, table.schema.types))
         gathered.setdefault((place, predicate, kinds), []).append(table)
     return [
-        Facts(place, predicate, pa.concat_tables(tables).combine_chunks())
+        Facts(place, predicate, pa.concat_tables(sorted(tables, key=_begin)).combine_chunks())
         for (place, predicate, _), tables in sorted(gathered.items(), key=lambda item: item[0])
     ]
+
+
+def _begin(table: pa.Table) -> int:
+    return table["t"][0].as_py() if table.num_rows else 0
 
 
 def in_arrival_order(facts: Sequence[Facts], counts_tuples: bool) -> list[Segment]:

@@ -1,0 +1,145 @@
+"""The cost model of batch on Spark, checked: the same facts on 1, 2 and 4 executor threads.
+
+The model says how many facts pieces get, how many bytes are shuffled, and how long a run takes.
+Spark says how many bytes it wrote, pieces count their facts, and the sums of the answers have to be
+those of one local engine.
+"""
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.bench.clock import Stopwatch
+from larspark.bench.contest import Measurement, Tell
+from larspark.bench.spark import (
+    COOLING,
+    PACKAGE,
+    WINDOW,
+    Sums,
+    Task,
+    cooling_facts,
+    laid_down,
+    local,
+    on_spark,
+)
+
+_EXECUTORS = (1, 2, 4)
+# Bytes of a fact on its way: its time and two numbers.
+_FACT_BYTES = 24
+# Compression would hide how much there is.
+_SETTINGS = {"spark.shuffle.compress": "false"}
+
+
+class Way(NamedTuple):
+    """A way to cut a run, in so many pieces for each executor."""
+
+    name: str
+    frame: bool
+    shards: int
+    slices: int
+
+
+_WAYS = (
+    Way("a DataFrame by key", frame=True, shards=2, slices=0),
+    Way("a DataFrame by time", frame=True, shards=0, slices=2),
+    Way("files by time", frame=False, shards=0, slices=2),
+)
+
+
+def growth(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    """A run for every number of executors and every way, beside what the model says."""
+    if find_spec(PACKAGE) is None:
+        return
+    # Nobody else needs it.
+    from larspark.scale.sql import SparkSession
+    from larspark.spark import local_session
+
+    with TemporaryDirectory(prefix="larspark-bench-") as name:
+        tell(f"{bench}: writing facts")
+        table = cooling_facts(200_000 if quick else 2_000_000)
+        task = laid_down(Path(name, "facts"), table, COOLING, "temp")
+        tell(f"{bench}: one local engine")
+        local(task)
+        seconds, sums = _timed(lambda: local(task))
+        yield _measurement(bench, task, "interval, one local engine", seconds, seconds, {})
+        for executors in _EXECUTORS:
+            tell(f"{bench}: starting Spark with {executors}")
+            if (running := SparkSession.getActiveSession()) is not None:
+                running.stop()
+            session = local_session(executors, quiet=True, settings=_SETTINGS)
+            for way in _WAYS:
+                tell(f"{bench}: {way.name}, {executors} executors")
+                yield _measured(bench, session, task, way, executors, seconds, sums)
+            session.stop()
+
+
+def _measured(
+    bench: str, session: Any, task: Task, way: Way, executors: int, alone: float, expected: Sums
+) -> Measurement:
+    from larspark.bench.spark_pass import pass_through
+
+    cuts = {"shards": max(1, executors * way.shards), "slices": max(1, executors * way.slices)}
+    # The first run starts Python workers, and tells how the answers are.
+    if on_spark(session, task, frame=way.frame, **cuts) != expected:
+        message = f"{bench}: `{way.name}` and one local engine differ"
+        raise LarsparkError(Problem("L552", message))
+    before = shuffled_bytes(session)
+    without, brought = _timed(lambda: pass_through(session, task, frame=way.frame, **cuts))
+    written = shuffled_bytes(session) - before
+    seconds = min(
+        _timed(lambda: on_spark(session, task, frame=way.frame, **cuts))[0] for _ in range(2)
+    )
+    if brought is None:
+        raise LarsparkError(Problem("L552", f"{bench}: there are no facts"))
+    length, lookback = task.time_points, brought.grid.lookback
+    copies = 1 + (cuts["slices"] - 1) * lookback / length
+    cores = min(executors, os.cpu_count() or 1)
+    more = {
+        "executors": executors,
+        **cuts,
+        "lookback": lookback,
+        "facts_brought": brought.facts,
+        "facts_brought_model": round(task.facts * copies),
+        "shuffled_bytes": written,
+        "shuffled_bytes_model": round(task.facts * copies * _FACT_BYTES) if way.frame else 0,
+        "seconds_without_reasoning": round(without, 2),
+        "seconds_model": round(without + alone * copies / cores, 2),
+    }
+    return _measurement(bench, task, f"{way.name}, {executors}", seconds, alone, more)
+
+
+def shuffled_bytes(session: Any) -> int:
+    """The bytes that all stages so far wrote for others to read."""
+    context = session.sparkContext
+    java = context._gateway
+    quantiles = java.new_array(java.jvm.double, 0)
+    statuses = java.jvm.java.util.ArrayList()
+    stages = context._jsc.sc().statusStore().stageList(None, False, False, quantiles, statuses)
+    return sum(stages.apply(number).shuffleWriteBytes() for number in range(stages.size()))
+
+
+def _timed(work: Any) -> tuple[float, Any]:
+    watch = Stopwatch()
+    with watch.running():
+        found = work()
+    return watch.seconds, found
+
+
+def _measurement(
+    bench: str, task: Task, name: str, seconds: float, alone: float, more: dict[str, int | float]
+) -> Measurement:
+    return Measurement(
+        bench,
+        WINDOW,
+        task.facts // task.time_points,
+        name,
+        seconds / task.facts * 1e9,
+        seconds / task.time_points * 1e6,
+        None,
+        ratio=seconds / alone,
+        more={"facts": task.facts, "total_seconds": round(seconds, 2), **more},
+    )
