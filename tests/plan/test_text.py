@@ -92,6 +92,46 @@ def test_a_conjunction_below_some_is_a_join_at_one_time_point() -> None:
     ]
 
 
+def test_a_window_below_some_is_a_band_around_a_time_point() -> None:
+    text = "q(X) :- [9] some (a(X) and not [+2] some b(X))."
+    assert planned(text).splitlines() == [
+        "1. part1/2",
+        "   derive part1(@0,X)  line 1",
+        "     where @1 <= @0+2  line 1",
+        "       where @1 >= @0  line 1",
+        "         join on X  line 1",
+        "           [9] @@0 a(X)  line 1",
+        "           [9] @@1 b(X)  line 1",
+        "2. q/1",
+        "   derive q(X)  line 1",
+        "     without on @0, X  line 1",
+        "       [9] @@0 a(X)  line 1",
+        "       part1(@0,X)  line 1",
+    ]
+
+
+def test_always_is_that_there_is_no_other_time_point() -> None:
+    assert planned("q(X) :- [9] some reset [2] always a(X).").splitlines() == [
+        "1. part1/2",
+        "   derive part1(@0,X)  line 1",
+        "     without on X, @1  line 1",
+        "       within the timeline: @1  line 1",
+        "         each @1 from @0-2 to @0  line 1",
+        "           [9] @@0 a(X)  line 1",
+        "       [11] @@1 a(X)  line 1",
+        "2. q/1",
+        "   derive q(X)  line 1",
+        "     without on @0, X  line 1",
+        "       [9] @@0 a(X)  line 1",
+        "       part1(@0,X)  line 1",
+    ]
+
+
+def test_names_of_parts_are_not_those_of_the_program() -> None:
+    lines = planned("q :- part1(X), moment, [3] some (a(X) and not [1] some b(X)).").splitlines()
+    assert lines[0] == "1. part1_/2"
+
+
 def test_a_disjunction_in_a_body_becomes_several_rules() -> None:
     lines = planned("q(X) :- p(X), ([3] some a(X) or not b(X)).").splitlines()
     assert sum("derive q(X)" in line for line in lines) == 2
@@ -100,7 +140,13 @@ def test_a_disjunction_in_a_body_becomes_several_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q :- not some (a and b).", "look below a temporal operator at anything but an atom"),
+        ("q :- some [#3] some a.", "count tuples from another time point than now"),
+        ("q :- [#3] some not a.", "tell the time points of a tuple window"),
+        ("q :- some [4 every 2] a.", "look at one time point through a window that hops"),
+        (
+            "q :- [5] always (a or [2] some q).",
+            "look below `always` or a negation inside a recursion",
+        ),
         ("q :- [6 every 2] [4 every 2] some a.", "nest hopping windows"),
         ("q :- [#3] always a.", "ask for `always` over a tuple window"),
         ("q :- [mine(3)] some a.", "look through the window `mine`"),
@@ -118,7 +164,7 @@ def test_what_cannot_be_planned_is_named(text: str, message: str) -> None:
 
 
 def test_everything_that_stands_in_the_way_comes_at_once() -> None:
-    program = parse_program("q :- not some (a and b).\nr :- [#3] always a.").program
+    program = parse_program("q :- some [#3] some a.\nr :- [#3] always a.").program
     assert program is not None
     with pytest.raises(LarsparkError) as refused:
         plan(check(program))

@@ -5,10 +5,20 @@ from typing import Any
 
 import pytest
 
-from larspark.run.interval.kernels import cover, distinct, groups, probe, profile, scan, select
+from larspark.run.interval.kernels import (
+    cover,
+    distinct,
+    groups,
+    last,
+    probe,
+    profile,
+    scan,
+    select,
+    settle,
+)
 from larspark.run.interval.kernels.compile import Kernel
 
-MODULES = (cover, distinct, groups, probe, profile, scan, select)
+MODULES = (cover, distinct, groups, last, probe, profile, scan, select, settle)
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -180,6 +180,11 @@ def test_answers_that_are_kept_do_not_change_when_time_goes_on() -> None:
     assert [point for answers in kept for point in outputs(answers)] == at_once
 
 
+def test_background_data_takes_back_only_what_a_rule_has_given() -> None:
+    running = session("q :- not @1 p. q :- 1 = 1, not [*] some k(1). k(1). #input p/0.", start=1)
+    assert outputs(running.advance(2)) == [(1, ["q"]), (2, ["q"])]
+
+
 # What is kept
 
 
@@ -194,6 +199,12 @@ def test_answers_that_are_kept_do_not_change_when_time_goes_on() -> None:
         "q(X) :- [5] some p(X), not [2] some r(X).",
         "@T q(X) :- [4] @T p(X). s(X) :- [4] always q(X).",
         "q(X) :- p(X). #remember q/1. s(X) :- [6] some q(X).",
+        "q(X) :- [5] some (p(X) and not [2] some r(X)).",
+        "q(X) :- [5] some [2] always p(X).",
+        "q(X) :- [5] some reset [2] always p(X).",
+        "q(X) :- [5] always reset [3] some p(X).",
+        "q(X) :- [5] @T p(X), not @T [+2] some r(X).",
+        "s :- [5] some not p(7).",
     ],
 )
 def test_what_no_window_sees_any_more_is_gone(rule: str) -> None:

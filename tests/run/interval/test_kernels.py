@@ -10,11 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.base.terms import Arithmetic, Constant, Variable
+from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
 from larspark.run.interval.kernels import distinct, scan, select
-from larspark.run.interval.kernels.layout import FOREVER, NONE, Ints
+from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.profiles import Profile, WindowSize
+from larspark.run.interval.readings import (
+    Reading,
+    Window,
+    joined_readings,
+    picking,
+    reading,
+    within_timeline,
+)
 from larspark.run.interval.steps import WhereStep, where_step
+from larspark.run.interval.store import Run, Store
 
 LAST = 30
 
@@ -106,31 +116,23 @@ def test_a_sweep_finds_where_every_time_point_of_the_window_is_seen(
 @pytest.mark.usefixtures("way")
 @given(
     rows=st.lists(st.tuples(*[st.integers(0, 20)] * 2, st.integers(0, 2)), max_size=6),
-    past=st.sampled_from([NONE, 0, 3]),
-    future=st.sampled_from([NONE, 0, 2]),
+    past=st.sampled_from([None, 0, 3]),
+    future=st.sampled_from([None, 0, 2]),
     every=st.integers(1, 4),
 )
 @settings(max_examples=60)
 def test_a_scan_gives_the_evaluation_times_whose_window_holds_the_time_point(
-    rows: list[tuple[int, int, int]], past: int, future: int, every: int
+    rows: list[tuple[int, int, int]], past: int | None, future: int | None, every: int
 ) -> None:
     given_rows = np.array([[known, FOREVER, time, 4 * key] for known, time, key in rows], np.int64)
-    found = scan.scan.run(
-        given_rows.reshape(-1, 4),
-        np.empty((0, 2), np.int64),
-        np.empty((0, 2), np.int64),
-        scan.WINDOW,
-        past,
-        future,
-        every,
-        np.array([scan.PICK_TIME, 3]),
-    )
+    window = Window(scan.WINDOW, past, future, every)
+    found = reading([], [scan.PICK_TIME, 3], window)(given_rows.reshape(-1, 4))
     expected = []
     for t in range(50):
         pivot = t // every * every
         for known, time, key in rows:
-            low = -FOREVER if past == NONE else pivot - past
-            high = FOREVER if future == NONE else pivot + future
+            low = -FOREVER if past is None else pivot - past
+            high = FOREVER if future is None else pivot + future
             if t >= known and low <= time <= high:
                 expected.append((t, (4 * time, 4 * key)))
     assert sorted(point for point in points(found, until=49)) == sorted(expected)
@@ -181,11 +183,12 @@ def test_rows_outside_the_timeline_do_not_pass(
     lines = [(min(a, b), max(a, b), 4 * time) for a, b, time in rows]
     # A text is no time point, whatever its place in the table.
     given_rows = np.array([*lines, (0, 20, 4 * 5 + 1)], np.int64)
-    found = select.in_timeline.run(given_rows, 2, 3, 18, moves, pins)
+    clock = Clock(3, None if moves else 18, 3, 3, hindsight=False)
+    found = within_timeline(2, 1, clock, pins=pins)(given_rows)
     expected = [
         (max(low, code // 4) if moves else low, high, code // 4 if pins else code)
         for low, high, code in lines
-        if 3 <= code // 4 <= 18 and not (moves and code // 4 > high)
+        if code // 4 >= 3 and (code // 4 <= high if moves else code // 4 <= 18)
     ]
     assert [tuple(row) for row in found.tolist()] == expected
 
@@ -200,9 +203,41 @@ def test_of_equal_elements_the_first_counts(lines: list[tuple[int, int]]) -> Non
 
 @pytest.mark.usefixtures("way")
 def test_a_run_fills_its_window_at_once_only_at_the_start_of_the_timeline() -> None:
-    rows = np.array([[1, 9, 0], [5, 9, 1], [8, 9, 2]])
-    full = select.full_windows.run(rows, np.array([1, 5, 7]), 1, 3)
-    assert full.tolist() == [[1, 9, 0], [8, 9, 1]]
+    store, run = Store(width=1, settled=0), Run(start=1, past=3)
+    store.add(np.array([[1, 1, 0], [5, 5, 1], [7, 7, 2]]), 1)
+    full = store.add(np.array([[1, 9, 0], [5, 9, 1], [8, 9, 2]]), 1, run=run)
+    assert full.tolist() == [[2, 9, 0], [8, 9, 1]]
+
+
+@pytest.mark.usefixtures("way")
+@given(
+    rows=st.lists(st.tuples(*[st.integers(0, 9)] * 2, constants_of_all_kinds), max_size=6),
+    number=st.sampled_from(["=", "!=", "<", "<=", ">", ">="]),
+    least=constants_of_all_kinds,
+)
+@settings(max_examples=60)
+def test_readings_that_are_done_at_once_give_what_they_give_one_after_the_other(
+    rows: list[tuple[int, int, Constant]], number: str, least: Constant
+) -> None:
+    constants, x, t = Constants(), Variable("X"), Variable("T")
+    lines = [[known, FOREVER, time, constants.code(value)] for known, time, value in rows]
+    batch = np.array(lines, np.int64).reshape(-1, 4)
+    window = reading([], [3, scan.PICK_TIME], Window(scan.WINDOW, 2, 0))
+    step = where_step(WhereStep(number, x, least, False, {x: 2, t: 3}, constants))
+    assert isinstance(step, Reading)
+    steps = [window, step, within_timeline(3, 2, Clock(2, 7, 2, 2, hindsight=False), pins=False)]
+    expected = batch
+    for each in steps:
+        expected = each(expected)
+    store = Store(width=2, settled=-1)
+    none, at_once = joined_readings(steps, picking([3, 2]))
+    assert none == ()
+    assert at_once(batch).tolist() == expected[:, [0, 1, 3, 2]].tolist()
+    store.add(batch, 0, at_once)
+    if store.unread is not None:
+        store.add(at_once.slow(batch[store.unread :]), 0)
+    held = {point for row in store.rows() for point in points(row[np.newaxis])}
+    assert held == set(points(expected[:, [0, 1, 3, 2]]))
 
 
 @pytest.mark.usefixtures("way")

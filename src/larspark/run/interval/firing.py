@@ -1,7 +1,10 @@
 """Rules as they are fired: what is new in one formula meets what the others hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +13,10 @@ from larspark.base.terms import Term, Variable
 from larspark.language.tree import NOWHERE
 from larspark.plan.operators import (
     Derive,
+    Each,
     Ever,
     Let,
+    Reach,
     Seen,
     Where,
     Within,
@@ -22,17 +27,15 @@ from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
 from larspark.run.interval.kernels.layout import KEYS, Ints
 from larspark.run.interval.nodes import Distinct
-from larspark.run.interval.steps import (
-    JoinStep,
-    LetStep,
-    PinStep,
-    ProjectStep,
+from larspark.run.interval.ranges import EachStep, ReachStep
+from larspark.run.interval.readings import (
+    Reading,
     Step,
-    SubtractStep,
-    WhereStep,
-    WithinStep,
-    where_step,
+    joined_readings,
+    picking,
+    within_timeline,
 )
+from larspark.run.interval.steps import JoinStep, LetStep, SubtractStep, WhereStep, where_step
 from larspark.run.interval.store import Store
 
 
@@ -44,7 +47,14 @@ class Tally:
     elements: int = 0
     fired: int = 0
     joined: int = 0
-    derived: int = 0
+
+
+class Pending(NamedTuple):
+    """A change that waits: a batch, and what is to be read off it."""
+
+    sign: int
+    batch: Ints
+    reading: Reading
 
 
 class Head:
@@ -54,31 +64,26 @@ class Head:
 
     def __init__(self, distinct: Distinct) -> None:
         self.distinct = distinct
-        self.pending: list[tuple[int, Ints]] = []
+        self.pending: list[Pending] = []
 
     def flush(self) -> bool:
         """Let what is pending take effect; was there anything?"""
-        if not self.pending:
+        pending = self.pending
+        if not pending:
             return False
-        pending, self.pending = self.pending, []
+        self.pending = []
         if len(pending) == 1:
-            self.distinct.receive(*pending[0])
+            self.distinct.take(*pending[0])
             return True
-        start = 0
         # Changes of one sign can be taken together; their order matters only across signs.
-        while start < len(pending):
-            sign = pending[start][0]
-            end = start + 1
-            while end < len(pending) and pending[end][0] == sign:
-                end += 1
-            batches = [batch for _, batch in pending[start:end]]
-            batch = batches[0] if len(batches) == 1 else np.concatenate(batches)
-            self.distinct.receive(sign, batch)
-            start = end
+        for sign, changes in groupby(pending, attrgetter("sign")):
+            batch = np.concatenate([reading(batch) for _, batch, reading in changes])
+            if len(batch):
+                self.distinct.receive(sign, batch)
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Firing:
     """One rule, fired by one of its formulas; fired by a negated one, it takes back.
 
@@ -87,6 +92,8 @@ class Firing:
     """
 
     steps: tuple[Step, ...]
+    # The last step is left to the head, which reads the rows when it takes them.
+    reading: Reading
     sign: int
     head: Head
     tally: Tally
@@ -105,8 +112,12 @@ class Firing:
                 return
             if isinstance(step, JoinStep):
                 self.tally.joined += len(rows)
-        self.tally.derived += len(rows)
-        self.head.pending.append((sign * self.sign, rows))
+        self.head.pending.append(Pending(sign * self.sign, rows, self.reading))
+
+    def after(self, reading: Reading) -> "Firing":
+        """The same rule, fired by a batch of which it reads its formula itself."""
+        steps, last = joined_readings([reading, *self.steps], self.reading)
+        return replace(self, steps=steps, reading=last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +146,9 @@ class _Compiler:
         self._clock = clock
         self._constants = constants
         self._columns = {variable: KEYS + place for place, variable in enumerate(first)}
-        self._conditions = [o for o in steps(rule.source) if isinstance(o, Where | Let | Within)]
+        self._conditions = [
+            o for o in steps(rule.source) if isinstance(o, Where | Let | Each | Within)
+        ]
         head = [rule.time] if rule.time is not None else []
         self._head = [self._named(term) for term in (*head, *rule.atom.args)]
         self._waiting: list[Stored] = []
@@ -152,8 +165,8 @@ class _Compiler:
             self._conditions.append(Let(Ever(NOWHERE), variable, term, NOWHERE))
         return variable
 
-    def compile(self, others: Sequence[Stored]) -> tuple[Step, ...]:
-        """The steps through all other formulas of the rule to its head."""
+    def compile(self, others: Sequence[Stored]) -> tuple[tuple[Step, ...], Reading]:
+        """The steps through all other formulas of the rule, and what its head reads then."""
         positive = [part for part in others if not part.negated]
         self._waiting = list(others)
         self._apply_conditions()
@@ -165,12 +178,10 @@ class _Compiler:
         for part in others:
             if part.negated:
                 self._look_up(part)
-        picks = self._picks(self._head)
-        if picks != list(range(KEYS, KEYS + len(self._columns))):
-            self._steps.append(ProjectStep(np.array(picks, np.int64)))
+        last = picking([self._columns[variable] for variable in self._head])
         if self._pinned:
-            self._steps.append(PinStep(self._clock))
-        return tuple(self._steps)
+            last = last.then(within_timeline(KEYS, len(self._head), self._clock, pins=True))
+        return joined_readings(self._steps, last)
 
     def _bound_variables(self, part: Stored) -> int:
         return sum(variable in self._columns for variable in part.seen.variables)
@@ -208,9 +219,6 @@ class _Compiler:
             needed.extend(_variables_of(condition))
         return needed
 
-    def _picks(self, variables: Sequence[Variable]) -> list[int]:
-        return [self._columns[variable] for variable in variables]
-
     def _apply_conditions(self) -> None:
         """Apply the conditions whose variables are bound, until no more are."""
         progress = True
@@ -221,32 +229,41 @@ class _Compiler:
                 self._conditions.remove(condition)
                 self._apply(condition)
 
-    def _is_ready(self, condition: Where | Let | Within) -> bool:
+    def _is_ready(self, condition: Where | Let | Each | Within) -> bool:
         match condition:
             case Where(_, comparison):
                 return self._is_bound(comparison.left) and self._is_bound(comparison.right)
             case Let(_, _, term):
                 return self._is_bound(term)
+            case Each(_, _, low, high):
+                return self._is_bound(low) and self._is_bound(high)
             case Within(_, variable):
                 return variable in self._columns
 
-    def _apply(self, condition: Where | Let | Within) -> None:
+    def _apply(self, condition: Where | Let | Each | Within) -> None:
         columns = dict(self._columns)
         step: Step
         match condition:
-            case Where(_, comparison, negated):
-                left, right = comparison.left, comparison.right
-                operator = comparison.operator
-                where = WhereStep(operator, left, right, negated, columns, self._constants)
+            case Where(_, comparison, negated, without_value):
+                left, right, operator = comparison.left, comparison.right, comparison.operator
+                constants = self._constants
+                where = WhereStep(operator, left, right, negated, columns, constants, without_value)
                 step = where_step(where)
             case Let(_, variable, term) if variable in self._columns:
                 where = WhereStep("=", variable, term, False, columns, self._constants)
                 step = where_step(where)
+            case Each(_, variable, low, high):
+                step = EachStep(self._columns.get(variable), low, high, columns, self._constants)
+                self._columns.setdefault(variable, KEYS + len(self._columns))
             case Let(_, variable, term):
                 step = LetStep(term, columns, self._constants)
                 self._columns[variable] = KEYS + len(self._columns)
-            case Within(_, variable):
-                step = WithinStep(self._columns[variable], self._clock)
+            case Within(_, variable, reach):
+                place, width = self._columns[variable], len(self._columns)
+                step = within_timeline(place, width, self._clock, pins=False)
+                if reach != Reach():
+                    self._steps.append(step)
+                    step = ReachStep(place, reach)
         self._steps.append(step)
 
     def _is_bound(self, term: Term) -> bool:
@@ -259,7 +276,7 @@ def compile_firing(
     trigger: int | None,
     clock: Clock,
     constants: Constants,
-) -> tuple[Step, ...]:
+) -> tuple[tuple[Step, ...], Reading]:
     """The steps of a rule that is fired by its formula number `trigger`, or by nothing at all."""
     if trigger is None:
         return _Compiler(rule, (), (), clock, constants).compile(parts)
@@ -270,11 +287,13 @@ def compile_firing(
     return _Compiler(rule, fired.seen.variables, old, clock, constants).compile(others)
 
 
-def _variables_of(condition: Where | Let | Within) -> tuple[Variable, ...]:
+def _variables_of(condition: Where | Let | Each | Within) -> tuple[Variable, ...]:
     match condition:
         case Where(_, comparison):
             return (*term_variables(comparison.left), *term_variables(comparison.right))
         case Let(_, variable, term):
             return (variable, *term_variables(term))
+        case Each(_, variable, low, high):
+            return (variable, *term_variables(low), *term_variables(high))
         case Within(_, variable):
             return (variable,)

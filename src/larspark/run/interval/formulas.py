@@ -11,12 +11,23 @@ from larspark.base.atoms import Signature
 from larspark.plan.operators import Mode, Reach, Tuples
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
-from larspark.run.interval.firing import Head
+from larspark.run.interval.firing import Firing, Head
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
 from larspark.run.interval.kernels.scan import KEEP, NOW, RUN, WINDOW
 from larspark.run.interval.network import Eternity, Network
-from larspark.run.interval.nodes import Distinct, Fan, Keeper, Node, Runs, Spread, Sweep
+from larspark.run.interval.nodes import (
+    Distinct,
+    Fan,
+    Keeper,
+    Node,
+    Reader,
+    Runs,
+    ScanNode,
+    Spread,
+    Sweep,
+)
 from larspark.run.interval.profiles import Profile, WindowSize
+from larspark.run.interval.readings import Reading
 from larspark.run.interval.shapes import Shape, patterns_of, scanner
 from larspark.run.interval.tuples import Among, LastOfGroups, LastTuples
 
@@ -72,6 +83,7 @@ class FormulaBuilder:
         self._constants = constants
         self._stored = stored
         self._windows: dict[tuple[Signature, Tuples], LastTuples | LastOfGroups] = {}
+        self._scans: list[tuple[Source, ScanNode]] = []
 
     def formula(self, shape: Shape, predicate: Predicate, keepers: list[Keeper]) -> Formula:
         """A formula over a predicate; the stores it needs are added to the keepers."""
@@ -84,7 +96,7 @@ class FormulaBuilder:
             keepers.append(sink)
         streamed = [channel for channel in channels if channel.kind is not Kind.BACKGROUND]
         if streamed:
-            target: Node = sink
+            target: Reader = sink
             if shape.mode is Mode.ALWAYS:
                 target = self._always(shape, streamed, sink, keepers)
             for channel in streamed:
@@ -105,7 +117,7 @@ class FormulaBuilder:
             return [channel for channel in predicate.channels if channel.kind is not Kind.MEMORY]
         return predicate.channels
 
-    def _attach(self, shape: Shape, channel: Channel, predicate: Predicate, target: Node) -> None:
+    def _attach(self, shape: Shape, channel: Channel, predicate: Predicate, target: Reader) -> None:
         """Let the rows of a channel be scanned."""
         source = channel.source
         mode = NOW if shape.mode is Mode.NOW else WINDOW
@@ -121,10 +133,22 @@ class FormulaBuilder:
                 source = self._spread(channel, predicate)
             case _:
                 pass
-        sweep = shape.mode is Mode.ALWAYS and not isinstance(target, Runs)
+        sweep = shape.mode is Mode.ALWAYS and isinstance(target, Distinct)
         scan = scanner(shape, mode, self._constants, target, sweep=sweep)
         if scan is not None:
             source.consumers.append(scan)
+            self._scans.append((source, scan))
+
+    def let_rules_read(self) -> None:
+        """Where nobody looks bindings up, let the rules read them off the batches themselves."""
+        for source, scan in self._scans:
+            fan = scan.target
+            if not isinstance(fan, Fan) or scan.filters:
+                continue
+            firings = [each.after(scan.reading) for each in fan.consumers if type(each) is Firing]
+            if len(firings) == len(fan.consumers):
+                place = source.consumers.index(scan)
+                source.consumers[place : place + 1] = firings
 
     def _spread(self, channel: Channel, predicate: Predicate) -> Spread:
         if channel.kind is Kind.MEMORY or not isinstance(channel.source, Distinct):
@@ -143,7 +167,7 @@ class FormulaBuilder:
         channels: Sequence[Channel],
         sink: Fan | Distinct,
         keepers: list[Keeper],
-    ) -> Node:
+    ) -> Reader:
         reach, clock = shape.reach, self._clock
         from_stream = all(isinstance(channel.source, Fan) for channel in channels)
         from_stream &= all(channel.kind is Kind.PINNED for channel in channels)
@@ -162,7 +186,7 @@ class FormulaBuilder:
         keepers.append(each)
         return each
 
-    def _attach_background(self, shape: Shape, channel: Channel, sink: Node) -> None:
+    def _attach_background(self, shape: Shape, channel: Channel, sink: Fan | Distinct) -> None:
         # Background atoms hold whatever a window filters.
         shape = shape._replace(only=())
         if shape.mode is Mode.AT:
@@ -176,9 +200,10 @@ class FormulaBuilder:
             if scan is not None:
                 fan.consumers.append(scan)
             return
+        target: Reader = sink
         if shape.mode is not Mode.NOW and shape.reach.every > 1:
-            sink = _NotBefore(self._first_window(shape.reach), sink)
-        scan = scanner(shape, KEEP, self._constants, sink)
+            target = _NotBefore(self._first_window(shape.reach), sink)
+        scan = scanner(shape, KEEP, self._constants, target)
         if scan is not None:
             channel.source.consumers.append(scan)
 
@@ -229,6 +254,8 @@ class _NotBefore:
     first: int
     target: Node
 
-    def receive(self, sign: int, batch: Ints) -> None:
-        batch[:, FROM] = np.maximum(batch[:, FROM], self.first)
-        self.target.receive(sign, batch)
+    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
+        rows = reading(batch)
+        rows[:, FROM] = np.maximum(rows[:, FROM], self.first)
+        if len(rows):
+            self.target.receive(sign, rows)

@@ -13,11 +13,12 @@ from typing import Protocol
 import numpy as np
 
 from larspark.run.interval.clock import Clock
-from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
-from larspark.run.interval.kernels.scan import TIME, scan
-from larspark.run.interval.kernels.select import cut, full_windows
+from larspark.run.interval.kernels.layout import FOREVER, FROM, KEYS, TO, Ints
+from larspark.run.interval.kernels.scan import TIME
+from larspark.run.interval.kernels.select import cut
 from larspark.run.interval.profiles import Profile
-from larspark.run.interval.store import Store
+from larspark.run.interval.readings import Reading, picking, whole
+from larspark.run.interval.store import Run, Store
 
 State = dict[str, Ints]
 
@@ -26,6 +27,12 @@ class Node(Protocol):
     """Takes changes in, and passes on what follows from them."""
 
     def receive(self, sign: int, batch: Ints) -> None: ...
+
+
+class Reader(Protocol):
+    """Takes in what it reads off a batch itself."""
+
+    def take(self, sign: int, batch: Ints, reading: Reading) -> None: ...
 
 
 class Keeper(Protocol):
@@ -55,6 +62,11 @@ class Fan:
         for consumer in self.consumers:
             consumer.receive(sign, batch)
 
+    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
+        rows = reading(batch)
+        if len(rows):
+            self.receive(sign, rows)
+
 
 class Distinct:
     """Makes a set of what may be a bag: passes on when a row begins or ceases to hold at all.
@@ -63,27 +75,36 @@ class Distinct:
     derivations of a row are counted, unless it is known that there is never more than one.
     """
 
-    __slots__ = ("_clock", "_profile", "_settled", "consumers", "store")
+    __slots__ = ("_clock", "_profile", "_settled", "_whole", "consumers", "store")
 
     def __init__(self, width: int, clock: Clock, *, counted: bool) -> None:
         self._clock = clock
         self.store = Store(width, clock.floor - 1)
         self._profile = Profile(width, clock.floor - 1) if counted else None
         self._settled = clock.floor
+        self._whole = whole(width)
         self.consumers: list[Node] = []
 
     def receive(self, sign: int, batch: Ints) -> None:
-        floor = self._clock.floor
+        self.take(sign, batch, self._whole)
+
+    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
+        floor, store = self._clock.floor, self.store
         if self._settled != floor:
             self.settle()
         if self._profile is not None:
-            batch = self._profile.change(batch, sign, floor)
+            batch, reading = self._profile.change(reading(batch), sign, floor), self._whole
             if not len(batch):
                 return
-        changed = self.store.add(batch, floor) if sign > 0 else self.store.remove(batch, floor)
+        if sign > 0:
+            changed = store.add(batch, floor, reading, tells=bool(self.consumers))
+        else:
+            changed = store.remove(batch, floor, reading)
         if len(changed):
             for consumer in self.consumers:
                 consumer.receive(sign, changed)
+        if reading.slowly and store.unread is not None:
+            self.receive(sign, reading.slow(batch[store.unread :]))
 
     def settle(self) -> None:
         self._settled = self._clock.floor
@@ -123,35 +144,18 @@ class Distinct:
         return cut_rows([self.store.rows()], first, last)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ScanNode:
-    """Reads a body formula off the rows of its predicate, and passes the bindings on."""
+    """Lets a body formula be read off the rows of its predicate."""
 
-    constants: Ints
-    equal: Ints
-    mode: int
-    past: int
-    future: int
-    every: int
-    pick: Ints
+    reading: Reading
     filters: tuple["Patterns", ...]
-    target: Node
+    target: Reader
 
     def receive(self, sign: int, batch: Ints) -> None:
         for patterns in self.filters:
             batch = patterns.select(batch)
-        rows = scan.run(
-            batch,
-            self.constants,
-            self.equal,
-            self.mode,
-            self.past,
-            self.future,
-            self.every,
-            self.pick,
-        )
-        if len(rows):
-            self.target.receive(sign, rows)
+        self.target.take(sign, batch, self.reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,23 +186,19 @@ class Runs:
     begins there counts from its first time point.
     """
 
-    __slots__ = ("_clock", "_past", "_settled", "_store", "target")
+    __slots__ = ("_clock", "_run", "_settled", "_store", "target")
 
     def __init__(self, width: int, clock: Clock, past: int | None, target: Node) -> None:
         self._clock = clock
-        self._past = past
+        self._run = Run(clock.start, FOREVER if past is None else past)
         self._store = Store(width, clock.floor - 1)
         self._settled = clock.floor
         self.target = target
 
-    def receive(self, sign: int, batch: Ints) -> None:
+    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
         if self._settled != self._clock.floor:
             self.settle()
-        rows, since = self._store.add_since(batch, -FOREVER)
-        if not len(rows):
-            return
-        past = FOREVER if self._past is None else self._past
-        rows = full_windows.run(rows, since, self._clock.start, past)
+        rows = self._store.add(batch, -FOREVER, reading, run=self._run)
         if len(rows):
             self.target.receive(sign, rows)
 
@@ -224,23 +224,26 @@ class Runs:
 class Sweep:
     """`always` in general: a row holds where as many time points see it as its window has.
 
-    Takes rows whose last column is the time point, each at most once, and drops that column.
+    Takes a row for each time point, at most once; handed on by others, with the time point as the
+    last column, which it drops.
     """
 
-    __slots__ = ("_clock", "_columns", "_profile", "_settled", "target")
+    __slots__ = ("_clock", "_profile", "_settled", "_without_time", "target")
 
     def __init__(self, profile: Profile, clock: Clock, target: Node) -> None:
         self._clock = clock
         self._profile = profile
-        self._columns = np.arange(TO + 1 + profile.width)
+        self._without_time = picking(range(KEYS, KEYS + profile.width))
         self._settled = clock.floor
         self.target = target
 
     def receive(self, sign: int, batch: Ints) -> None:
+        self.take(sign, batch, self._without_time)
+
+    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
         if self._settled != self._clock.floor:
             self.settle()
-        rows = np.take(batch, self._columns, axis=1)
-        changed = self._profile.change(rows, sign, self._clock.floor)
+        changed = self._profile.change(reading(batch), sign, self._clock.floor)
         if len(changed):
             self.target.receive(sign, changed)
 

@@ -3,19 +3,17 @@
 Formulas of the same shape have the same rows, so they can share a store.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
-
-import numpy as np
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Constant, Variable, Wildcard
 from larspark.plan.operators import Filters, Mode, Reach, Seen, Tuples
 from larspark.run.interval.constants import Constants
-from larspark.run.interval.kernels.layout import NONE, TO, Ints
-from larspark.run.interval.kernels.scan import KEEP, PICK_TIME, TIME
-from larspark.run.interval.nodes import Node, Patterns, ScanNode
+from larspark.run.interval.kernels.layout import NONE, TO
+from larspark.run.interval.kernels.scan import EQUAL, KEEP, PICK_TIME, TIME
+from larspark.run.interval.nodes import Patterns, Reader, ScanNode
+from larspark.run.interval.readings import Window, reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,7 @@ def _pattern(atom: Atom, first: int, constants: Constants) -> tuple[tuple[int, i
 
 
 def scanner(
-    shape: Shape, mode: int, constants: Constants, target: Node, *, sweep: bool = False
+    shape: Shape, mode: int, constants: Constants, target: Reader, *, sweep: bool = False
 ) -> ScanNode | None:
     """The node that reads rows of the shape's predicate; None when the filters let none pass.
 
@@ -119,15 +117,14 @@ def scanner(
     """
     pinned = mode < KEEP
     first = TIME + 1 if pinned else TO + 1
-    given: list[tuple[int, int]] = []
-    equal: list[tuple[int, int]] = []
+    tests: list[tuple[int, int, int, int]] = []
     places: dict[int, int] = {}
     for place, argument in enumerate(shape.args):
         match argument:
             case Given(value):
-                given.append((first + place, constants.code(value)))
+                tests.append((EQUAL, first + place, NONE, constants.code(value)))
             case Slot(number) if number in places:
-                equal.append((places[number], first + place))
+                tests.append((EQUAL, places[number], first + place, 0))
             case Slot(number):
                 places[number] = first + place
             case None:
@@ -135,25 +132,12 @@ def scanner(
     if isinstance(shape.time, Slot):
         places[shape.time.number] = PICK_TIME
     elif shape.time is not None:
-        given.append((TIME, shape.time))
+        tests.append((EQUAL, TIME, NONE, shape.time))
     pick = [places[number] for number in sorted(places)]
     if sweep:
         pick.append(PICK_TIME)
     filters = patterns_of(shape.only, shape.signature, first, constants)
     if filters is None:
         return None
-    return ScanNode(
-        _lines(given),
-        _lines(equal),
-        mode,
-        NONE if shape.reach.past is None else shape.reach.past,
-        NONE if shape.reach.future is None else shape.reach.future,
-        shape.reach.every,
-        np.array(pick, np.int64),
-        filters,
-        target,
-    )
-
-
-def _lines(pairs: Iterable[tuple[int, int]]) -> Ints:
-    return np.array(list(pairs), np.int64).reshape(-1, 2)
+    window = Window(mode, shape.reach.past, shape.reach.future, shape.reach.every)
+    return ScanNode(reading(tests, pick, window), filters, target)

@@ -5,35 +5,18 @@ Rows are bindings: `FROM`, `TO`, then one column for each variable that is bound
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from larspark.base.terms import Term, Variable
 from larspark.run.interval.arithmetic import Mask, evaluate, holds
-from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
-from larspark.run.interval.kernels.layout import FOREVER, KEYS, NONE, Ints
-from larspark.run.interval.kernels.probe import project
-from larspark.run.interval.kernels.select import (
-    EQUAL,
-    LESS,
-    MORE,
-    NOT_LESS,
-    NOT_MORE,
-    UNEQUAL,
-    compare,
-    in_timeline,
-)
+from larspark.run.interval.kernels.layout import NONE, Ints
+from larspark.run.interval.kernels.scan import EQUAL, LESS, MORE, NOT_LESS, NOT_MORE, UNEQUAL
+from larspark.run.interval.readings import Step, comparing
 from larspark.run.interval.store import Index
 
 Columns = Mapping[Variable, int]
-
-
-class Step(Protocol):
-    """Rows in, rows out."""
-
-    def __call__(self, rows: Ints) -> Ints: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +49,7 @@ class SubtractStep:
 
 @dataclass(frozen=True, slots=True)
 class WhereStep:
-    """Rows for which a comparison is true, or has a value and is false."""
+    """Rows for which a comparison is true, or has a value and is false; perhaps all without one."""
 
     comparison: str
     left: Term
@@ -74,31 +57,19 @@ class WhereStep:
     negated: bool
     columns: Columns
     constants: Constants
+    without_value: bool = False
 
     def __call__(self, rows: Ints) -> Ints:
         columns = {variable: rows[:, place] for variable, place in self.columns.items()}
         left = evaluate(self.left, columns, len(rows), self.constants)
         right = evaluate(self.right, columns, len(rows), self.constants)
         true = holds(self.comparison, left, right, self.constants)
+        valid = left.both(right)
         if self.negated:
-            valid = left.both(right)
             true = ~true if valid is None else ~true & valid
-        return _selected(rows, true)
-
-
-@dataclass(frozen=True, slots=True)
-class CompareStep:
-    """A `WhereStep` between a column and another one, or a constant: without any arithmetic."""
-
-    number: int
-    left: int
-    right: int
-    code: int
-    otherwise: WhereStep
-
-    def __call__(self, rows: Ints) -> Ints:
-        selected, answered = compare.run(rows, self.number, self.left, self.right, self.code)
-        return selected if answered else self.otherwise(rows)
+        if self.without_value and valid is not None:
+            true |= ~valid
+        return selected(rows, true)
 
 
 _COMPARISONS = {"=": EQUAL, "!=": UNEQUAL, "<": LESS, ">=": NOT_LESS, ">": MORE, "<=": NOT_MORE}
@@ -106,7 +77,7 @@ _MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">=": "<=", ">": "<", "<=": ">="}
 
 
 def where_step(where: WhereStep) -> Step:
-    """The quickest step that does what `where` does."""
+    """The quickest step that does what `where` does: a reading, where there is no arithmetic."""
     comparison, left, right = where.comparison, where.left, where.right
     if not isinstance(left, Variable):
         comparison, left, right = _MIRRORED[comparison], right, left
@@ -114,9 +85,12 @@ def where_step(where: WhereStep) -> Step:
         return where
     # The number of a comparison and that of its complement differ in the lowest bit.
     number = _COMPARISONS[comparison] ^ where.negated
+    other, code = NONE, 0
     if isinstance(right, Variable):
-        return CompareStep(number, where.columns[left], where.columns[right], 0, where)
-    return CompareStep(number, where.columns[left], NONE, where.constants.code(right), where)
+        other = where.columns[right]
+    else:
+        code = where.constants.code(right)
+    return comparing(number, where.columns[left], other, code, len(where.columns), where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,44 +107,9 @@ class LetStep:
         wider = np.empty((len(rows), rows.shape[1] + 1), np.int64)
         wider[:, :-1] = rows
         wider[:, -1] = values.codes
-        return wider if values.valid is None else _selected(wider, values.valid)
+        return wider if values.valid is None else selected(wider, values.valid)
 
 
-@dataclass(frozen=True, slots=True)
-class WithinStep:
-    """Rows while the value of a column is a time point of the timeline."""
-
-    column: int
-    clock: Clock
-
-    def __call__(self, rows: Ints) -> Ints:
-        return _in_timeline(rows, self.column, self.clock, pins=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectStep:
-    """Rows with only some of their columns, in another order."""
-
-    picks: Ints
-
-    def __call__(self, rows: Ints) -> Ints:
-        return project.run(rows, self.picks)
-
-
-@dataclass(frozen=True, slots=True)
-class PinStep:
-    """Rows while the first column is a time point of the timeline, which it holds from then on."""
-
-    clock: Clock
-
-    def __call__(self, rows: Ints) -> Ints:
-        return _in_timeline(rows, KEYS, self.clock, pins=True)
-
-
-def _selected(rows: Ints, mask: Mask) -> Ints:
+def selected(rows: Ints, mask: Mask) -> Ints:
+    """The rows that the mask lets pass."""
     return rows if mask.all() else rows[mask]
-
-
-def _in_timeline(rows: Ints, column: int, clock: Clock, *, pins: bool) -> Ints:
-    end = FOREVER if clock.end is None else clock.end
-    return in_timeline.run(rows, column, clock.start, end, clock.end is None, pins)

@@ -5,13 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from larspark.run.interval.kernels.cover import (
-    cover_add,
-    cover_drop,
-    cover_link,
-    cover_remove,
-    cover_settle,
-)
+from larspark.run.interval.kernels.cover import cover_add, cover_remove
 from larspark.run.interval.kernels.layout import (
     END,
     FOREVER,
@@ -19,15 +13,30 @@ from larspark.run.interval.kernels.layout import (
     KEYS,
     LAP,
     NONE,
+    READ,
     RING,
     SETTLED,
     TAIL,
     TO,
+    TOUCHED,
+    UNREAD,
     Ints,
 )
 from larspark.run.interval.kernels.probe import join, subtract
+from larspark.run.interval.kernels.settle import cover_drop, cover_link, cover_settle
+from larspark.run.interval.readings import Reading, whole
 
 _SMALLEST = 16
+
+
+class Run(NamedTuple):
+    """What a key must have held for without a gap: since a time point, or so many before."""
+
+    start: int
+    past: int
+
+
+_NO_RUN = Run(0, NONE)
 
 
 class Store:
@@ -46,9 +55,11 @@ class Store:
         "_due",
         "_heads",
         "_links",
+        "_room",
         "_rows",
         "_told",
         "_waits",
+        "_whole",
         "settled",
         "width",
     )
@@ -56,7 +67,9 @@ class Store:
     def __init__(self, width: int, settled: int) -> None:
         self.width = width
         self._told = False
+        self._whole = whole(width)
         self._columns = np.empty((0, max(width, 1)), np.int64)
+        self._counters = np.zeros(TOUCHED + 1, np.int64)
         self.clear(settled)
 
     def clear(self, settled: int) -> None:
@@ -75,7 +88,11 @@ class Store:
         self._waits = np.empty(capacity if self._told else 0, np.int64)
         self._due = np.empty(RING if self._told else 0, np.int64)
         end = int(rows[:, TO].max(initial=-FOREVER))
-        self._counters = np.array([0, len(rows), 0, settled, len(rows), 0, end, 0], np.int64)
+        read = self._counters[READ]
+        counters = [0, len(rows), 0, settled, len(rows), 0, end, read, NONE, 0]
+        self._counters = np.array(counters, np.int64)
+        # At least so many rows can be added without looking for room.
+        self._room = capacity - len(rows)
         cover_link.run(
             self._rows,
             self._links,
@@ -119,12 +136,20 @@ class Store:
         self._told = True
         self._fill(self.rows(), self.settled, len(self._rows))
 
-    def add(self, batch: Ints, floor: int) -> Ints:
-        """Add intervals from `floor` on; gives what is newly covered."""
-        return self.add_since(batch, floor)[0]
+    def add(
+        self,
+        batch: Ints,
+        floor: int,
+        reading: Reading | None = None,
+        *,
+        run: Run = _NO_RUN,
+        tells: bool = True,
+    ) -> Ints:
+        """Add what is read off a batch, from `floor` on; gives what is newly covered.
 
-    def add_since(self, batch: Ints, floor: int) -> tuple[Ints, Ints]:
-        """Add intervals; gives what is newly covered, and since when its keys hold without gap."""
+        That is told only where the key has held for long enough to be a run.
+        """
+        tests, frame, pick, _ = reading or self._whole
         self._reserve(len(batch))
         return cover_add.run(
             self._rows,
@@ -133,11 +158,18 @@ class Store:
             self._columns,
             self._counters,
             batch,
+            tests,
+            frame,
+            pick,
             floor,
+            run.start,
+            run.past,
+            tells,
         )
 
-    def remove(self, batch: Ints, floor: int) -> Ints:
-        """Take intervals away from `floor` on; gives what was covered of them."""
+    def remove(self, batch: Ints, floor: int, reading: Reading | None = None) -> Ints:
+        """Take what is read off a batch away from `floor` on; gives what was covered of it."""
+        tests, frame, pick, _ = reading or self._whole
         self._reserve(2 * len(batch))
         return cover_remove.run(
             self._rows,
@@ -146,8 +178,22 @@ class Store:
             self._columns,
             self._counters,
             batch,
+            tests,
+            frame,
+            pick,
             floor,
         )
+
+    @property
+    def unread(self) -> int | None:
+        """The line of the last batch at which its reading had to stop, if it had to."""
+        line = int(self._counters[UNREAD])
+        return None if line == NONE else line
+
+    @property
+    def read(self) -> int:
+        """How many rows were added, counting those that changed nothing."""
+        return int(self._counters[READ])
 
     def settle(self, upto: int, *, begun: bool = True) -> tuple[Ints, Ints]:
         """Let time pass: the rows that began (if asked for) and those that ended before `upto`.
@@ -177,16 +223,24 @@ class Store:
         return np.concatenate([self._rows[first:], self._rows[: last - capacity]])
 
     def _reserve(self, more: int) -> None:
-        counters = self._counters
-        if counters[TAIL] - counters[HEAD] + more <= len(self._rows):
+        self._room -= more
+        if self._room >= 0:
             return
-        cover_drop.run(self._rows, self._due, counters)
-        if counters[TAIL] - counters[HEAD] + more <= len(self._rows):
+        if self._has_room(more):
+            return
+        cover_drop.run(self._rows, self._due, self._counters)
+        if self._has_room(more):
             return
         # Old rows that still hold stand in the way of the ring, or it is too small.
         rows = self.rows()
         needed = len(rows) + more
         self._fill(rows, self.settled, max(len(self._rows), needed + needed // 2))
+        self._room -= more
+
+    def _has_room(self, more: int) -> bool:
+        taken = int(self._counters[TAIL] - self._counters[HEAD])
+        self._room = len(self._rows) - taken - more
+        return self._room >= 0
 
     def state(self) -> dict[str, Ints]:
         """What has to be kept to go on later."""

@@ -26,8 +26,13 @@ FROM, TO, KEYS = 0, 1, 2
 # The counters of a store: the places of its oldest row and of the next one, the place of the oldest
 # lap of the ring, the time up to which everything due has happened, the place from which on rows
 # were not looked at since then, the place from which on rows hold only what was added last, a time
-# point after which no row holds, and a sum that nobody reads.
-HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, END, TOUCHED = 0, 1, 2, 3, 4, 5, 6, 7
+# point after which no row holds, how many rows were read, the line of a batch at which reading had
+# to stop (NONE: nowhere), and a sum that nobody reads.
+HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, END, READ, UNREAD, TOUCHED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+
+# Rows are looked up so many together: waiting for memory overlaps, and what was waited for is
+# still in the first-level cache when it is used.
+BLOCK = 128
 
 NONE = -1
 
@@ -44,6 +49,26 @@ def mix(state: int, value: int) -> int:
     """One step of the hash: multiply by the golden ratio, fold the high half onto the low."""
     state = (state ^ value) * -7046029254386353131
     return state ^ (state >> 32)
+
+
+@inlined
+def bucket_of(rows: Ints, row: int, mask: int) -> int:
+    """Where in the hash table over all keys a row belongs."""
+    state = 0
+    for column in range(KEYS, rows.shape[1]):
+        state = mix(state, rows[row, column])
+    return state & mask
+
+
+@inlined
+def index_bucket(rows: Ints, row: int, columns: Ints, index: int, mask: int) -> int:
+    """Where in the hash table over some columns a row belongs."""
+    state = 0
+    for number in range(columns.shape[1]):
+        if columns[index, number] == NONE:
+            break
+        state = mix(state, rows[row, columns[index, number]])
+    return state & mask
 
 
 @inlined
@@ -66,15 +91,6 @@ def enlarged(lines: Ints) -> Ints:
     for line in range(lines.shape[0]):
         for column in range(lines.shape[1]):
             larger[line, column] = lines[line, column]
-    return larger
-
-
-@helper
-def enlarged_line(line: Ints) -> Ints:
-    """The same numbers with room for as many again, and a few."""
-    larger = np.empty(2 * line.shape[0] + 8, np.int64)
-    for number in range(line.shape[0]):
-        larger[number] = line[number]
     return larger
 
 

@@ -1,70 +1,118 @@
-"""The kernel that reads a body formula off the rows of its predicate."""
+"""Reading rows off a batch: select, restrict to a window and to the timeline, and project.
+
+Whoever takes rows in reads them itself, so many at a time as the first-level cache holds, and
+nothing in between is written down.
+"""
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import kernel
-from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints
+from larspark.run.interval.kernels.compile import helper, inlined, kernel
+from larspark.run.interval.kernels.layout import FOREVER, FROM, KEYS, NONE, TO, Ints
 
 # The column of the time point in the rows of pinned atoms.
 TIME = 2
-# How the evaluation times follow from the time point: it must be now, or lie in the window. Rows
-# without a time point keep their interval; or it is a run of time points, each known from then on.
-NOW, WINDOW, KEEP, RUN = 0, 1, 2, 3
-# Stands for the time point among the columns to pick.
+# Stands for the time point, as the code of an integer, among columns.
 PICK_TIME = -2
 
+# The numbers of a frame. `MODE` tells how the evaluation times follow from the time point, `PAST`
+# and `FUTURE` (NONE: without bound) and `EVERY` are those of the window. The timeline is from
+# `START` to `END`, or if it `MOVES` to the evaluation time. If a frame `PINS` rows, the first
+# column that is picked is a time point, and comes out as such.
+MODE, PAST, FUTURE, EVERY, START, END, MOVES, PINS = 0, 1, 2, 3, 4, 5, 6, 7
+# The time point must be now, or lie in the window. Rows without a time point keep their interval;
+# or it is a run of time points, each known from then on.
+NOW, WINDOW, KEEP, RUN = 0, 1, 2, 3
 
-@kernel
-def scan(
-    batch: Ints,
-    constants: Ints,
-    equal: Ints,
-    mode: int,
-    past: int,
-    future: int,
-    every: int,
-    pick: Ints,
-) -> Ints:
-    """Select, restrict to the window, and project.
+# A test is a line of four: which, a column, another column or NONE, and in that case a code.
+TEST, LEFT, RIGHT, CODE = 0, 1, 2, 3
+# Comparisons by number; the complement of each is its neighbour. And a test whether the code of a
+# time point is in the timeline.
+EQUAL, UNEQUAL, LESS, NOT_LESS, MORE, NOT_MORE, WITHIN = 0, 1, 2, 3, 4, 5, 6
 
-    `constants` are lines (column, value), `equal` lines (column, column). A window of NONE time
-    points is without bound on that side. Time points are picked as codes of integers.
+# The two lowest bits of a code say what kind of constant it is; 0 is an integer.
+_TAG, _TAG_BITS = 3, 2
+
+
+@inlined
+def _compares(comparison: int, left: int, right: int) -> bool:
+    if comparison == EQUAL:
+        return left == right
+    if comparison == UNEQUAL:
+        return left != right
+    if comparison == LESS:
+        return left < right
+    if comparison == NOT_LESS:
+        return left >= right
+    if comparison == MORE:
+        return left > right
+    return left <= right
+
+
+@inlined
+def _value(batch: Ints, source: int, column: int) -> int:
+    if column == PICK_TIME:
+        return batch[source, TIME] << _TAG_BITS
+    return batch[source, column]
+
+
+@helper
+def read_lines(
+    batch: Ints, begin: int, stop: int, tests: Ints, frame: Ints, pick: Ints, out: Ints
+) -> int:
+    """Read the lines [begin, stop) of a batch into the output; gives how many rows come out.
+
+    Equal constants have equal codes, and codes of integers are ordered like the integers. Where an
+    order is asked for and something else comes, there is no answer: that is told by NONE.
     """
-    out = np.empty((batch.shape[0], TO + 1 + pick.shape[0]), np.int64)
+    mode, past, future, every = frame[MODE], frame[PAST], frame[FUTURE], frame[EVERY]
     count = 0
-    for source in range(batch.shape[0]):
-        keep = True
-        for number in range(constants.shape[0]):
-            if batch[source, constants[number, 0]] != constants[number, 1]:
-                keep = False
-                break
-        for number in range(equal.shape[0]):
-            if batch[source, equal[number, 0]] != batch[source, equal[number, 1]]:
-                keep = False
-                break
-        if not keep:
-            continue
-        start, end = batch[source, FROM], batch[source, TO]
+    for source in range(begin, stop):
+        low, high = batch[source, FROM], batch[source, TO]
         if mode != KEEP:
-            first, last = start, end
+            first, last = low, high
             if mode != RUN:
                 first = last = batch[source, TIME]
             if future != NONE:
-                start = max(start, -((future - first) // every) * every)
+                low = max(low, -((future - first) // every) * every)
             if mode == RUN:
-                end = FOREVER
+                high = FOREVER
             if past != NONE:
-                end = min(end, (last + past) // every * every + every - 1)
+                high = min(high, (last + past) // every * every + every - 1)
             if mode == NOW:
-                start, end = max(start, first), min(end, last)
-        if start > end:
+                low, high = max(low, first), min(high, last)
+        passes = True
+        for number in range(tests.shape[0]):
+            test = tests[number, TEST]
+            value = _value(batch, source, tests[number, LEFT])
+            if test == WITHIN:
+                time = value >> _TAG_BITS
+                passes = value & _TAG == 0 and frame[START] <= time and time <= frame[END]
+                if frame[MOVES] != 0:
+                    low = max(low, time)
+            else:
+                other = tests[number, CODE]
+                if tests[number, RIGHT] != NONE:
+                    other = _value(batch, source, tests[number, RIGHT])
+                if test > UNEQUAL and (value | other) & _TAG != 0:
+                    return NONE
+                passes = _compares(test, value, other)
+            if not passes:
+                break
+        if not passes or low > high:
             continue
-        out[count, FROM] = start
-        out[count, TO] = min(end, FOREVER)
+        out[count, FROM] = low
+        out[count, TO] = min(high, FOREVER)
         for number in range(pick.shape[0]):
-            column = pick[number]
-            out[count, TO + 1 + number] = (
-                batch[source, TIME] << 2 if column == PICK_TIME else batch[source, column]
-            )
+            out[count, KEYS + number] = _value(batch, source, pick[number])
+        if frame[PINS] != 0:
+            out[count, KEYS] >>= _TAG_BITS
         count += 1
-    return out[:count]
+    return count
+
+
+@kernel
+def scan(batch: Ints, tests: Ints, frame: Ints, pick: Ints) -> tuple[Ints, bool]:
+    """All rows that are read off a batch; False when a comparison had no answer."""
+    out = np.empty((batch.shape[0], KEYS + pick.shape[0]), np.int64)
+    count = read_lines(batch, 0, batch.shape[0], tests, frame, pick, out)
+    return out[: max(count, 0)], count != NONE
