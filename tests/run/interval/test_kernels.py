@@ -194,11 +194,14 @@ def test_rows_outside_the_timeline_do_not_pass(
 
 
 @pytest.mark.usefixtures("way")
-@given(lines=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=12))
+@given(lines=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=20))
 @settings(max_examples=60)
 def test_of_equal_elements_the_first_counts(lines: list[tuple[int, int]]) -> None:
-    found = distinct.first_arrivals.run(np.array(lines, np.int64).reshape(-1, 2))
-    assert found.tolist() == [line not in lines[:number] for number, line in enumerate(lines)]
+    rows = np.array([(t, FOREVER, t, key) for t, key in lines], np.int64).reshape(-1, 4)
+    found, turns = distinct.first_arrivals.run(rows, np.arange(len(rows)))
+    firsts = [number for number, line in enumerate(lines) if line not in lines[:number]]
+    assert turns.tolist() == firsts
+    assert found.tolist() == rows[firsts].tolist()
 
 
 @pytest.mark.usefixtures("way")
