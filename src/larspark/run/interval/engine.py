@@ -1,6 +1,7 @@
 """The interval engine: stratified programs, worked off as intervals of evaluation time."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -149,7 +150,7 @@ class IntervalEngine(ListedModels):
             self._network.rest()
         waiting = self._arrivals.waiting()
         values: dict[str, object] = {
-            "identity": self._identity(),
+            "identity": self._identity,
             "start": self._start,
             "answered": self._answered,
             "arrived": self._arrived,
@@ -172,7 +173,7 @@ class IntervalEngine(ListedModels):
     def restore(self, state: bytes) -> None:
         """Continue from a saved state of the same program; anything else touches nothing."""
         values, arrays = unpack(state)
-        if values.get("identity") != self._identity():
+        if values.get("identity") != self._identity:
             raise refused("the saved state belongs to another program, background or settings")
         constants = Constants()
         arrivals = Arrivals(constants, self._settings.start)
@@ -199,6 +200,7 @@ class IntervalEngine(ListedModels):
         self._start, self._answered = values["start"], values["answered"]
         self._arrived = values["arrived"]
 
+    @cached_property
     def _identity(self) -> str:
         return identity(self._checked.program, self._background, self._settings)
 
