@@ -76,11 +76,17 @@ def _rule(random: Random, head: str, below: list[str], names: dict[str, int]) ->
     pin = random.choice(["", "@T ", "@T+1 ", "@T-2 "]) if "T" in bound else ""
     terms = [v for v in bound if v != "T"] or ["x"]
     args = [random.choice([*terms, *terms, *terms, "x", f"{terms[0]}+1"]) for _ in range(9)]
-    return f"{pin}{_atom(head, args[: names[head]])} :- {', '.join([*positive, *negative, *extra])}."
+    return (
+        f"{pin}{_atom(head, args[: names[head]])} :- {', '.join([*positive, *negative, *extra])}."
+    )
 
 
 def _formula(
-    random: Random, name: str, arities: dict[str, int], variables: str | list[str], pins: bool = True
+    random: Random,
+    name: str,
+    arities: dict[str, int],
+    variables: str | list[str],
+    pins: bool = True,
 ) -> str:
     terms = [*variables, *variables, *variables, "_", random.choice(["x", "1"])]
     args = [random.choice(terms) for _ in range(arities[name])]
