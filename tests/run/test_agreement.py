@@ -1,7 +1,8 @@
 """Every engine gives what the definitions give, on random programs and streams.
 
 Streams are fed in one piece, tick by tick and in random cuts, some element by element, and some
-sessions are saved and restored on the way. `LARSPARK_PAIRS` sets how many pairs of a program and a stream are drawn.
+sessions are saved and restored on the way. `LARSPARK_PAIRS` sets how many pairs of a program and a
+stream are drawn.
 """
 
 import os

@@ -18,7 +18,6 @@ from larspark.plan.literals import Condition, Literal, Point, Reading, cannot, t
 from larspark.plan.operators import Mode, Reach
 from larspark.plan.windows import Around, View, view_of
 
-
 # Ranges become rows, so they must not be too long.
 RANGE_LIMIT = 100_000
 
