@@ -41,13 +41,15 @@ class Segment(NamedTuple):
 class RowBatch:
     """Elements that came as rows, in arrival order.
 
-    `last_t` may lie after the last element: time moved on.
+    `first_t` is the smallest time point of its elements; `last_t` may lie after the last one: time
+    moved on.
     """
 
-    __slots__ = ("_rows", "last_t")
+    __slots__ = ("_rows", "first_t", "last_t")
 
     def __init__(self, rows: Sequence[Row], last_t: int | None = None) -> None:
         self._rows = rows
+        self.first_t = min((row.t for row in rows), default=None)
         latest = max((row.t for row in rows), default=last_t)
         self.last_t = latest if last_t is None or latest is None else max(latest, last_t)
 
@@ -71,20 +73,19 @@ class RowBatch:
 
 
 class ColumnBatch:
-    """Elements that came as columns; `last_t` as in `RowBatch`."""
+    """Elements that came as columns; `first_t` and `last_t` as in `RowBatch`."""
 
-    __slots__ = ("_segments", "last_t")
+    __slots__ = ("_first_seq", "_segments", "first_t", "last_t")
 
     def __init__(self, segments: Sequence[Segment], last_t: int | None = None) -> None:
         self._segments = segments
-        times = [
-            max_t
-            for segment in segments
-            if (max_t := pc.max(segment.table["t"]).as_py()) is not None
-        ]
-        if last_t is not None:
-            times.append(last_t)
-        self.last_t = max(times, default=None)
+        # Segments ascend by `seq`, so that their first rows tell.
+        firsts = (table["seq"][0].as_py() for _, table in segments if table.num_rows)
+        self._first_seq: int | None = min(firsts, default=None)
+        times = [table["t"].to_numpy() for _, table in segments if table.num_rows]
+        self.first_t = min((int(each.min()) for each in times), default=None)
+        latest = [int(each.max()) for each in times]
+        self.last_t = max(latest if last_t is None else [*latest, last_t], default=None)
 
     def __len__(self) -> int:
         return sum(segment.table.num_rows for segment in self._segments)
@@ -102,10 +103,8 @@ class ColumnBatch:
 
     def numbered_from(self, seq: int) -> "ColumnBatch":
         """The same elements, arrivals numbered from here on."""
-        # Segments ascend by `seq`, so that their first rows tell.
-        firsts = [table.column(1)[0].as_py() for _, table in self._segments if table.num_rows]
-        first = min(firsts, default=seq)
-        if first == seq:
+        first = self._first_seq
+        if first is None or first == seq:
             return self
         moved = [
             Segment(signature, table.set_column(1, "seq", pc.add(table["seq"], seq - first)))

@@ -5,7 +5,6 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
 import pyarrow.compute as pc
 
 from larspark.base.atoms import Atom, Signature
@@ -144,12 +143,12 @@ class Session:
 
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""
-        if not len(batch):
-            return None
         for signature in _signatures(batch):
             if signature in self.checked.derived:
                 raise LarsparkError(derived_in_stream(signature))
-        first = _earliest(batch)
+        first = batch.first_t
+        if first is None:
+            return None
         if self.answered is not None and first <= self.answered:
             message = f"an element at {first} comes too late: answered up to {self.answered}"
             raise LarsparkError(Problem("L402", message))
@@ -203,12 +202,3 @@ def _signatures(batch: AnyBatch) -> Iterable[Signature]:
         names = {(row.atom.predicate, len(row.atom.args)) for row in batch.rows()}
         return [Signature(predicate, arity) for predicate, arity in names]
     return [signature for signature, table in batch.segments() if table.num_rows]
-
-
-def _earliest(batch: AnyBatch) -> int:
-    """The smallest time point of the elements in a batch that has some."""
-    if isinstance(batch, RowBatch):
-        return min(row.t for row in batch.rows())
-    return min(
-        int(np.asarray(table.column(0)).min()) for _, table in batch.segments() if table.num_rows
-    )

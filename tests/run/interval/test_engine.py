@@ -294,6 +294,29 @@ def test_a_state_before_the_first_answer_keeps_what_waits() -> None:
     assert outputs(resumed.advance(5)) == outputs(running.advance(5))
 
 
+def test_what_no_window_sees_any_more_is_not_saved_and_answers_stay_readable() -> None:
+    running, twin = session(), session()
+    sizes = []
+    for last in (100, 200):
+        for each in (running, twin):
+            for batch in Stream.from_table(
+                readings(last - 99, last), map="t -> temp(s, v)"
+            ).batches():
+                each.append(batch)
+        answers, expected = running.advance(last), twin.advance(last)
+        # Saved before the answers are looked at.
+        state = running.save()
+        sizes.append(len(state))
+        assert outputs(answers) == outputs(expected)
+        running = session()
+        running.restore(state)
+    few = session()
+    for batch in Stream.from_table(readings(180, 200), map="t -> temp(s, v)").batches():
+        few.append(batch)
+    few.advance(200)
+    assert max(sizes) < 2 * len(few.save())
+
+
 def filled() -> Session:
     running = session()
     for batch in Stream.from_table(readings(1, 30), map="t -> temp(s, v)").batches():

@@ -10,14 +10,19 @@ from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.interval.constants import Constants
 from larspark.run.interval.kernels.distinct import first_arrivals
-from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
+from larspark.run.interval.kernels.layout import FOREVER, FROM, Ints
 from larspark.run.interval.kernels.scan import TIME
+from larspark.run.interval.kernels.select import pin
 from larspark.run.interval.tuples import Elements
 
 # A slice of the stream that is worked on at once has at most so many elements and time points:
 # enough to keep the kernels busy, few enough for intervals to be found quickly.
 SLICE_ELEMENTS = 16_384
 SLICE_TIMES = 512
+# In fewer elements repetitions are not looked for; and where there were few of them in a batch, not
+# in so many batches after it.
+_FEW = 32
+_PAUSE = 15
 
 # What chunks are told apart by.
 Source = TypeVar("Source")
@@ -102,11 +107,10 @@ class Arrivals:
             if not table.num_rows:
                 continue
             rows = np.empty((table.num_rows, TIME + 1 + signature.arity), np.int64)
-            rows[:, TIME] = rows[:, FROM] = np.asarray(table.column(0))
-            rows[:, TO] = FOREVER
+            pin.run(table.column(0).to_numpy(), rows)
             for place in range(signature.arity):
                 self._constants.code_column(table.column(place + 2), rows, TIME + 1 + place)
-            yield signature, Chunk(rows, np.asarray(table.column(1)))
+            yield signature, Chunk(rows, table.column(1).to_numpy())
 
     def take(self, upto: int | None) -> dict[Signature, Chunk]:
         """The elements up to a time point (or all), which leave."""
@@ -154,10 +158,32 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 
 def distinct_elements(chunk: Chunk) -> Elements:
     """Each element once: the same atom at the same time point counts at its first arrival."""
-    new = first_arrivals.run(chunk.rows)
-    if new.all():
-        return Elements(chunk.rows, chunk.order)
-    return Elements(chunk.rows[new], chunk.order[new])
+    return Elements(*first_arrivals.run(*chunk))
+
+
+class Sieve:
+    """Lets an element pass once, for those to whom it matters only whether it came at all.
+
+    They would find that out themselves, but later and more than once. Where hardly any element
+    comes again, it is not worth looking.
+    """
+
+    __slots__ = ("_pauses",)
+
+    def __init__(self) -> None:
+        self._pauses: dict[Signature, int] = {}
+
+    def rows(self, signature: Signature, chunk: Chunk) -> Ints:
+        """The rows of the elements; of those that come again perhaps only one."""
+        count = len(chunk.order)
+        pause = self._pauses.get(signature, 0)
+        if count < _FEW or pause > 0:
+            self._pauses[signature] = pause - 1
+            return chunk.rows
+        rows = distinct_elements(chunk).rows
+        if 8 * (count - len(rows)) < count:
+            self._pauses[signature] = _PAUSE
+        return rows
 
 
 def slices(

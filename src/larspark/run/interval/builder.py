@@ -1,5 +1,6 @@
 """From a plan to the network that runs it."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -53,6 +54,13 @@ class Builder:
         if handover is not None:
             looked_up |= {whole(derived.signature) for derived in handover.waiting}
         self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
+        self._read_twice = {
+            signature
+            for group in plan.groups
+            for rule in group.rules
+            for signature, times in _reads(rule).items()
+            if times > 1
+        }
         self._background: dict[Signature, list[Atom]] = {}
         for atom in (*sorted(background, key=str), Atom(plan.moment.predicate)):
             self._background.setdefault(atom.signature, []).append(atom)
@@ -284,9 +292,23 @@ class Builder:
             inner = self._inner.get(shape.signature)
             predicate = inner or self._predicates[shape.signature]
             keepers = self._inner_keepers if inner else self._network.keepers
-            self._formulas[key] = self._formula_builder.formula(shape, predicate, keepers)
+            if shape == whole(shape.signature) and self._is_kept(shape.signature):
+                self._formulas[key] = Formula(predicate.heads[False].distinct, unique=True)
+            else:
+                self._formulas[key] = self._formula_builder.formula(shape, predicate, keepers)
             self._network.formula_count += 1
         return self._formulas[key]
+
+    def _is_kept(self, signature: Signature) -> bool:
+        """Does the head of a predicate keep all that holds at the evaluation time?
+
+        A rule that reads it in two places needs stores of its own: what is new would be new in
+        both places at once.
+        """
+        if signature in self._inner or signature in self._read_twice:
+            return False
+        kinds = [channel.kind for channel in self._predicates[signature].channels]
+        return [kind for kind in kinds if kind is not Kind.MEMORY] == [Kind.PLAIN]
 
     def _connect(self, rule: Derive, parts: Sequence[Formula], head: Head) -> None:
         stored = _stored(rule, parts)
@@ -302,6 +324,11 @@ class Builder:
         sign = -1 if trigger is not None and stored[trigger].negated else 1
         needs = tuple(step.index.store for step in fired if isinstance(step, JoinStep))
         return Firing(fired, reading, sign, head, self._tally, self._clock, needs)
+
+
+def _reads(rule: Derive) -> Counter[Signature]:
+    """How often a rule reads each predicate."""
+    return Counter(seen.atom.signature for seen, _ in formulas(rule.source))
 
 
 def _looked_up_shapes(plan: Plan) -> set[Shape]:

@@ -93,11 +93,11 @@ class Constants:
     def code_column(self, column: pa.ChunkedArray, rows: Ints, place: int) -> None:
         """Write the codes of a column of integers, floats or strings into a column of rows."""
         if pa.types.is_integer(column.type):
-            numbers = np.asarray(column)
+            numbers = column.to_numpy()
             if not code_integers.run(numbers, rows, place, _INTEGER_LIMIT):
                 rows[:, place] = [self.code(number) for number in numbers.tolist()]
         elif pa.types.is_floating(column.type):
-            rows[:, place] = self.code_floats(np.asarray(column))
+            rows[:, place] = self.code_floats(column.to_numpy())
         else:
             rows[:, place] = self._code_texts(column.combine_chunks())
 

@@ -16,6 +16,7 @@ from larspark.run.interval.answers import Holding, IntervalAnswers, atoms_at
 from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
+    Sieve,
     Source,
     distinct_elements,
     one_by_one,
@@ -73,6 +74,7 @@ class IntervalEngine(ListedModels):
         self._handover: Handover | None = None
         self._arrived = 0
         self._steps = 0
+        self._sieve = Sieve()
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in; they wait until `advance` comes to their time."""
@@ -143,6 +145,9 @@ class IntervalEngine(ListedModels):
 
     def save(self) -> bytes:
         """The whole state: elements that lie ahead, and the rows of all stores."""
+        self._close_answers()
+        if self._network is not None:
+            self._network.rest()
         waiting = self._arrivals.waiting()
         values: dict[str, object] = {
             "identity": self._identity(),
@@ -202,6 +207,7 @@ class IntervalEngine(ListedModels):
         """What the engine holds, and what it has done and need not do."""
         if self._network is None:
             return Stats(0, 0, 0, 0, 0, 0, 0)
+        self._network.settle()
         sizes = [keeper.size() for keeper in self._network.keepers]
         tally = self._network.tally
         heads = [head for found in self._network.heads.values() for head in found.values()]
@@ -292,7 +298,7 @@ class IntervalEngine(ListedModels):
             network.arrive(arrived)
             network.feed({name: elements.rows for name, elements in arrived.items()})
         else:
-            network.feed({name: chunk.rows for name, chunk in part.items()})
+            network.feed({name: self._sieve.rows(name, chunk) for name, chunk in part.items()})
         if self._handover is not None:
             network.take_over({d: c.rows for d, c in given.items() if isinstance(d, Derived)})
         network.work()

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from operator import attrgetter
-from typing import NamedTuple
+from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -49,12 +49,8 @@ class Tally:
     joined: int = 0
 
 
-class Pending(NamedTuple):
-    """A change that waits: a batch, and what is to be read off it."""
-
-    sign: int
-    batch: Ints
-    reading: Reading
+# A change that waits: its sign, a batch, and what is to be read off it.
+Pending: TypeAlias = tuple[int, Ints, Reading]
 
 
 class Head:
@@ -72,11 +68,12 @@ class Head:
         if not pending:
             return False
         self.pending = []
-        if len(pending) == 1:
-            self.distinct.take(*pending[0])
+        if len(pending) == 1 or not self.distinct.consumers:
+            for change in pending:
+                self.distinct.take(*change)
             return True
         # Changes of one sign can be taken together; their order matters only across signs.
-        for sign, changes in groupby(pending, attrgetter("sign")):
+        for sign, changes in groupby(pending, itemgetter(0)):
             batch = np.concatenate([reading(batch) for _, batch, reading in changes])
             if len(batch):
                 self.distinct.receive(sign, batch)
@@ -112,7 +109,7 @@ class Firing:
                 return
             if isinstance(step, JoinStep):
                 self.tally.joined += len(rows)
-        self.head.pending.append(Pending(sign * self.sign, rows, self.reading))
+        self.head.pending.append((sign * self.sign, rows, self.reading))
 
     def after(self, reading: Reading) -> "Firing":
         """The same rule, fired by a batch of which it reads its formula itself."""

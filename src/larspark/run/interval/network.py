@@ -225,6 +225,19 @@ class Network:
         for keeper in self.keepers:
             keeper.settle()
 
+    def rest(self) -> None:
+        """Forget what only matters to the time up to the present, which is answered.
+
+        The next step would do so first; a state that is saved before it is smaller for it.
+        """
+        if any(memory.late for memory in self.memories):
+            # What holds now is remembered when time moves on.
+            return
+        floor = self.clock.floor
+        self.clock.floor = self.clock.last + 1
+        self.settle()
+        self.clock.floor = floor
+
 
 def until_done(heads: Sequence[Head]) -> None:
     """Flush heads that depend on each other until nothing is pending."""

@@ -75,13 +75,12 @@ class Distinct:
     derivations of a row are counted, unless it is known that there is never more than one.
     """
 
-    __slots__ = ("_clock", "_profile", "_settled", "_whole", "consumers", "store")
+    __slots__ = ("_clock", "_profile", "_whole", "consumers", "store")
 
     def __init__(self, width: int, clock: Clock, *, counted: bool) -> None:
         self._clock = clock
         self.store = Store(width, clock.floor - 1)
         self._profile = Profile(width, clock.floor - 1) if counted else None
-        self._settled = clock.floor
         self._whole = whole(width)
         self.consumers: list[Node] = []
 
@@ -90,33 +89,31 @@ class Distinct:
 
     def take(self, sign: int, batch: Ints, reading: Reading) -> None:
         floor, store = self._clock.floor, self.store
-        if self._settled != floor:
-            self.settle()
+        store.settle(floor - 1)
         if self._profile is not None:
-            batch, reading = self._profile.change(reading(batch), sign, floor), self._whole
+            batch, reading = self._profile.change(batch, sign, floor, reading), self._whole
             if not len(batch):
                 return
-        if sign > 0:
-            changed = store.add(batch, floor, reading, tells=bool(self.consumers))
+        if sign > 0 and not self.consumers:
+            store.keep(batch, floor, reading)
         else:
-            changed = store.remove(batch, floor, reading)
-        if len(changed):
-            for consumer in self.consumers:
-                consumer.receive(sign, changed)
+            change = store.add if sign > 0 else store.remove
+            changed = change(batch, floor, reading)
+            if len(changed):
+                for consumer in self.consumers:
+                    consumer.receive(sign, changed)
         if reading.slowly and store.unread is not None:
             self.receive(sign, reading.slow(batch[store.unread :]))
 
     def settle(self) -> None:
-        self._settled = self._clock.floor
-        self.store.settle(self._settled - 1)
+        self.store.settle(self._clock.floor - 1)
         if self._profile is not None:
-            self._profile.settle(self._settled - 1)
+            self._profile.settle(self._clock.floor - 1)
 
     def clear(self) -> None:
-        self._settled = self._clock.floor
-        self.store.clear(self._settled - 1)
+        self.store.clear(self._clock.floor - 1)
         if self._profile is not None:
-            self._profile.clear(self._settled - 1)
+            self._profile.clear(self._clock.floor - 1)
 
     def state(self) -> State:
         state = self.store.state()
@@ -126,7 +123,6 @@ class Distinct:
         return state
 
     def load(self, state: Mapping[str, Ints]) -> None:
-        self._settled = self._clock.floor
         self.store.load(state)
         if self._profile is not None:
             prefix = "profile."
@@ -186,35 +182,30 @@ class Runs:
     begins there counts from its first time point.
     """
 
-    __slots__ = ("_clock", "_run", "_settled", "_store", "target")
+    __slots__ = ("_clock", "_run", "_store", "target")
 
     def __init__(self, width: int, clock: Clock, past: int | None, target: Node) -> None:
         self._clock = clock
         self._run = Run(clock.start, FOREVER if past is None else past)
         self._store = Store(width, clock.floor - 1)
-        self._settled = clock.floor
         self.target = target
 
     def take(self, sign: int, batch: Ints, reading: Reading) -> None:
-        if self._settled != self._clock.floor:
-            self.settle()
-        rows = self._store.add(batch, -FOREVER, reading, run=self._run)
+        self.settle()
+        rows = self._store.add(batch, -FOREVER, reading, self._run)
         if len(rows):
             self.target.receive(sign, rows)
 
     def settle(self) -> None:
-        self._settled = self._clock.floor
-        self._store.settle(self._settled - 1)
+        self._store.settle(self._clock.floor - 1)
 
     def clear(self) -> None:
-        self._settled = self._clock.floor
-        self._store.clear(self._settled - 1)
+        self._store.clear(self._clock.floor - 1)
 
     def state(self) -> State:
         return self._store.state()
 
     def load(self, state: Mapping[str, Ints]) -> None:
-        self._settled = self._clock.floor
         self._store.load(state)
 
     def size(self) -> tuple[int, int]:
@@ -228,38 +219,32 @@ class Sweep:
     last column, which it drops.
     """
 
-    __slots__ = ("_clock", "_profile", "_settled", "_without_time", "target")
+    __slots__ = ("_clock", "_profile", "_without_time", "target")
 
     def __init__(self, profile: Profile, clock: Clock, target: Node) -> None:
         self._clock = clock
         self._profile = profile
         self._without_time = picking(range(KEYS, KEYS + profile.width))
-        self._settled = clock.floor
         self.target = target
 
     def receive(self, sign: int, batch: Ints) -> None:
         self.take(sign, batch, self._without_time)
 
     def take(self, sign: int, batch: Ints, reading: Reading) -> None:
-        if self._settled != self._clock.floor:
-            self.settle()
-        changed = self._profile.change(reading(batch), sign, self._clock.floor)
+        changed = self._profile.change(batch, sign, self._clock.floor, reading)
         if len(changed):
             self.target.receive(sign, changed)
 
     def settle(self) -> None:
-        self._settled = self._clock.floor
-        self._profile.settle(self._settled - 1)
+        self._profile.settle(self._clock.floor - 1)
 
     def clear(self) -> None:
-        self._settled = self._clock.floor
-        self._profile.clear(self._settled - 1)
+        self._profile.clear(self._clock.floor - 1)
 
     def state(self) -> State:
         return self._profile.state()
 
     def load(self, state: Mapping[str, Ints]) -> None:
-        self._settled = self._clock.floor
         self._profile.load(state)
 
     def size(self) -> tuple[int, int]:

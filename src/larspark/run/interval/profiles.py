@@ -6,12 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from larspark.run.interval.kernels.layout import (
-    FOREVER,
-    FROM,
     KEYS,
     NONE,
     RING,
-    TO,
     Ints,
 )
 from larspark.run.interval.kernels.profile import (
@@ -25,10 +22,12 @@ from larspark.run.interval.kernels.profile import (
     STEPS_USED,
     USED,
     profile_add,
+    profile_load,
     profile_rebuild,
     profile_rows,
     profile_settle,
 )
+from larspark.run.interval.readings import Reading, whole
 from larspark.run.interval.store import grown
 
 _SMALLEST = 16
@@ -68,11 +67,22 @@ class Profile:
     [[1, 4]]
     """
 
-    __slots__ = ("_counters", "_due", "_entries", "_heads", "_question", "_steps", "width")
+    __slots__ = (
+        "_counters",
+        "_due",
+        "_entries",
+        "_heads",
+        "_question",
+        "_room",
+        "_steps",
+        "_whole",
+        "width",
+    )
 
     def __init__(self, width: int, settled: int, window: WindowSize | None = None) -> None:
         self.width = width
         self._question = _ONE if window is None else window.question()
+        self._whole = whole(width)
         self.clear(settled)
 
     def clear(self, settled: int) -> None:
@@ -82,6 +92,8 @@ class Profile:
         self._due = np.full(RING, NONE, np.int64)
         self._steps = np.empty((_SMALLEST, 3), np.int64)
         self._counters = np.array([0, NONE, 0, 0, settled, 0, NONE, 0, 0], np.int64)
+        # At least so many intervals can be counted without looking for room.
+        self._room = _SMALLEST // 2
 
     def __len__(self) -> int:
         counters = self._counters
@@ -92,9 +104,15 @@ class Profile:
         """The memory that the counts take."""
         return sum(a.nbytes for a in (self._entries, self._heads, self._due, self._steps))
 
-    def change(self, batch: Ints, sign: int, floor: int) -> Ints:
-        """Count intervals in (or out, with a negative sign); gives where the answer changed."""
-        self._reserve(len(batch))
+    def change(self, batch: Ints, sign: int, floor: int, reading: Reading | None = None) -> Ints:
+        """Count what is read off a batch in (or out, with a negative sign).
+
+        Gives where the answer changed.
+        """
+        reading = reading or self._whole
+        if reading.slowly:
+            batch, reading = reading(batch), self._whole
+        self._reserve(len(batch), floor)
         return profile_add.run(
             self._entries,
             self._heads,
@@ -103,6 +121,9 @@ class Profile:
             self._counters,
             self._question,
             batch,
+            reading.tests,
+            reading.frame,
+            reading.pick,
             sign,
             floor,
         )
@@ -119,7 +140,19 @@ class Profile:
             upto,
         )
 
-    def _reserve(self, more: int) -> None:
+    def _reserve(self, more: int, floor: int) -> None:
+        self._room -= more
+        if self._room >= 0:
+            return
+        # What is over gives room back, so it need not be looked for before.
+        self.settle(floor - 1)
+        self._enlarge(more)
+        counters = self._counters
+        entries = len(self._entries) - int(counters[USED]) + int(counters[IDLE])
+        steps = len(self._steps) - int(counters[STEPS_USED]) + int(counters[STEPS_IDLE])
+        self._room = min(entries, steps // 2) - more
+
+    def _enlarge(self, more: int) -> None:
         counters = self._counters
         room = len(self._entries) - int(counters[USED]) + int(counters[IDLE])
         if more > room:
@@ -143,13 +176,5 @@ class Profile:
             raise ValueError("the steps of a profile have another width")
         settled = int(state["settled"][0])
         self.clear(settled)
-        batch = lines.copy()
-        batch[:, FROM] = np.maximum(lines[:, 1], settled + 1)
-        batch[:, TO] = FOREVER
-        changes = lines[:, 0]
-        # A change by n is n intervals that never end; nobody asks where that leads.
-        question, self._question = self._question, _ONE
-        for sign in (1, -1):
-            times = np.maximum(changes * sign, 0)
-            self.change(np.repeat(batch, times, axis=0), sign, settled + 1)
-        self._question = question
+        self._reserve(len(lines), settled + 1)
+        profile_load.run(self._entries, self._heads, self._due, self._steps, self._counters, lines)

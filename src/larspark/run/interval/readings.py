@@ -63,9 +63,11 @@ class Reading(NamedTuple):
         """This reading, and the other one of what comes out of it."""
         if self.frame[PINS] or other.frame[MODE] != KEEP:
             raise ValueError("these readings cannot be done at once")
+        own = self.tests.tolist()
         tests = other.tests.copy()
         for column in (LEFT, RIGHT):
             tests[:, column] = [self.column_read(place) for place in tests[:, column].tolist()]
+        new = [test for test in tests.tolist() if test not in own]
         pick = np.array([self.column_read(place) for place in other.pick.tolist()], np.int64)
         frame = self.frame.copy()
         frame[PINS] = other.frame[PINS]
@@ -74,7 +76,7 @@ class Reading(NamedTuple):
         slowly: tuple[Step, ...] = ()
         if self.slowly or other.slowly:
             slowly = (*(self.slowly or (self,)), *(other.slowly or (other,)))
-        return Reading(np.concatenate([self.tests, tests]), frame, pick, slowly)
+        return Reading(_lines([*own, *new]), frame, pick, slowly)
 
     def column_read(self, column: int) -> int:
         """The column that a column of what comes out is read from."""
@@ -89,8 +91,7 @@ def reading(
     """A reading of columns, with tests (which, column, other column or NONE, code)."""
     past, future = (NONE if bound is None else bound for bound in (window.past, window.future))
     frame = [window.mode, past, future, window.every, -FOREVER, FOREVER, 0, 0]
-    lines = np.array(list(tests), np.int64).reshape(-1, CODE + 1)
-    return Reading(lines, np.array(frame, np.int64), np.array(pick, np.int64))
+    return Reading(_lines(tests), np.array(frame, np.int64), np.array(pick, np.int64))
 
 
 def picking(columns: Sequence[int]) -> Reading:
@@ -135,3 +136,7 @@ def joined_readings(steps: Sequence[Step], last: Reading) -> tuple[tuple[Step, .
         if isinstance(step, Reading):
             last = step
     return tuple(found[:-1]), last
+
+
+def _lines(tests: Sequence[Sequence[int]]) -> Ints:
+    return np.array(list(tests), np.int64).reshape(-1, CODE + 1)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from larspark.run.interval.kernels.cover import cover_add, cover_remove
+from larspark.run.interval.kernels.cover import cover_add, cover_keep, cover_remove
 from larspark.run.interval.kernels.layout import (
     END,
     FOREVER,
@@ -55,6 +55,7 @@ class Store:
         "_due",
         "_heads",
         "_links",
+        "_none",
         "_room",
         "_rows",
         "_told",
@@ -68,6 +69,7 @@ class Store:
         self.width = width
         self._told = False
         self._whole = whole(width)
+        self._none = np.empty((0, KEYS + width), np.int64)
         self._columns = np.empty((0, max(width, 1)), np.int64)
         self._counters = np.zeros(TOUCHED + 1, np.int64)
         self.clear(settled)
@@ -137,20 +139,16 @@ class Store:
         self._fill(self.rows(), self.settled, len(self._rows))
 
     def add(
-        self,
-        batch: Ints,
-        floor: int,
-        reading: Reading | None = None,
-        *,
-        run: Run = _NO_RUN,
-        tells: bool = True,
+        self, batch: Ints, floor: int, reading: Reading | None = None, run: Run = _NO_RUN
     ) -> Ints:
         """Add what is read off a batch, from `floor` on; gives what is newly covered.
 
         That is told only where the key has held for long enough to be a run.
         """
         tests, frame, pick, _ = reading or self._whole
-        self._reserve(len(batch))
+        self._room -= len(batch)
+        if self._room < 0:
+            self._make_room(len(batch))
         return cover_add.run(
             self._rows,
             self._links,
@@ -164,13 +162,33 @@ class Store:
             floor,
             run.start,
             run.past,
-            tells,
+        )
+
+    def keep(self, batch: Ints, floor: int, reading: Reading) -> None:
+        """Add what is read off a batch, from `floor` on, when nobody wants to know what is new."""
+        tests, frame, pick, _ = reading
+        self._room -= len(batch)
+        if self._room < 0:
+            self._make_room(len(batch))
+        cover_keep.run(
+            self._rows,
+            self._links,
+            self._heads,
+            self._columns,
+            self._counters,
+            batch,
+            tests,
+            frame,
+            pick,
+            floor,
         )
 
     def remove(self, batch: Ints, floor: int, reading: Reading | None = None) -> Ints:
         """Take what is read off a batch away from `floor` on; gives what was covered of it."""
         tests, frame, pick, _ = reading or self._whole
-        self._reserve(2 * len(batch))
+        self._room -= 2 * len(batch)
+        if self._room < 0:
+            self._make_room(2 * len(batch))
         return cover_remove.run(
             self._rows,
             self._links,
@@ -201,12 +219,14 @@ class Store:
         Only a store that was made ready to tell says so.
         """
         if upto <= self.settled:
-            return self._rows[:0], self._rows[:0]
+            return self._none, self._none
         self.settled = upto
         if self._told:
-            return cover_settle.run(self._rows, self._waits, self._due, self._counters, upto, begun)
-        self._counters[SETTLED] = upto
-        return self._rows[:0], self._rows[:0]
+            told, began, gone = cover_settle.run(
+                self._rows, self._waits, self._due, self._counters, upto, begun
+            )
+            return told[:began], told[len(told) - gone :]
+        return self._none, self._none
 
     def rows(self) -> Ints:
         """All rows that hold now or later, or ended only now."""
@@ -222,19 +242,18 @@ class Store:
             return self._rows[first:last]
         return np.concatenate([self._rows[first:], self._rows[: last - capacity]])
 
-    def _reserve(self, more: int) -> None:
-        self._room -= more
-        if self._room >= 0:
-            return
+    def _make_room(self, more: int) -> None:
+        """Make sure that there is room for so many rows."""
         if self._has_room(more):
             return
+        self._counters[SETTLED] = self.settled
         cover_drop.run(self._rows, self._due, self._counters)
         if self._has_room(more):
             return
         # Old rows that still hold stand in the way of the ring, or it is too small.
         rows = self.rows()
-        needed = len(rows) + more
-        self._fill(rows, self.settled, max(len(self._rows), needed + needed // 2))
+        room = len(rows) + 2 * more
+        self._fill(rows, self.settled, max(len(self._rows), len(rows) + room))
         self._room -= more
 
     def _has_room(self, more: int) -> bool:

@@ -256,8 +256,8 @@ def _add_block(
     return source, count
 
 
-@kernel
-def cover_add(
+@helper
+def _add(
     rows: Ints,
     links: Places,
     heads: Places,
@@ -272,11 +272,7 @@ def cover_add(
     past: int,
     tells: bool,
 ) -> Ints:
-    """Add what is read off a batch, as far as it is not before `floor`; gives what is new of it.
-
-    With a `past` that is not NONE this is told only as far as its key has held without a gap for so
-    long, or since time started. Without `tells` nobody wants to know.
-    """
+    """Add what is read off a batch; gives what is new of it, if that is to be told."""
     # Room for one line more than most often comes, so that the last row seldom stops.
     pieces = np.empty(((batch.shape[0] + 1) * int(tells), rows.shape[1]), np.int64)
     block = np.empty((min(BLOCK, batch.shape[0]), rows.shape[1]), np.int64)
@@ -313,6 +309,74 @@ def cover_add(
             if done < filled:
                 pieces = enlarged(pieces)
     return pieces[:count]
+
+
+@kernel
+def cover_add(
+    rows: Ints,
+    links: Places,
+    heads: Places,
+    columns: Ints,
+    counters: Ints,
+    batch: Ints,
+    tests: Ints,
+    frame: Ints,
+    pick: Ints,
+    floor: int,
+    start_of_time: int,
+    past: int,
+) -> Ints:
+    """Add what is read off a batch, as far as it is not before `floor`; gives what is new of it.
+
+    With a `past` that is not NONE this is told only as far as its key has held without a gap for so
+    long, or since time started.
+    """
+    return _add(
+        rows,
+        links,
+        heads,
+        columns,
+        counters,
+        batch,
+        tests,
+        frame,
+        pick,
+        floor,
+        start_of_time,
+        past,
+        True,
+    )
+
+
+@kernel
+def cover_keep(
+    rows: Ints,
+    links: Places,
+    heads: Places,
+    columns: Ints,
+    counters: Ints,
+    batch: Ints,
+    tests: Ints,
+    frame: Ints,
+    pick: Ints,
+    floor: int,
+) -> None:
+    """Add what is read off a batch, when nobody wants to know what is new."""
+    _add(
+        rows,
+        links,
+        heads,
+        columns,
+        counters,
+        batch,
+        tests,
+        frame,
+        pick,
+        floor,
+        0,
+        NONE,
+        False,
+    )
 
 
 @kernel

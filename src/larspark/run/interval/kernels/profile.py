@@ -23,6 +23,7 @@ from larspark.run.interval.kernels.layout import (
     mix,
     put,
 )
+from larspark.run.interval.kernels.scan import read_lines
 
 # Columns of an entry, one for each key.
 ENTRY_NEXT, ENTRY_DUE, FIRST, LAST, BASE, LAST_RISE, ENTRY_KEYS = 0, 1, 2, 3, 4, 5, 6
@@ -245,21 +246,26 @@ def profile_add(
     counters: Ints,
     question: Ints,
     batch: Ints,
+    tests: Ints,
+    frame: Ints,
+    pick: Ints,
     sign: int,
     floor: int,
 ) -> Ints:
-    """Add intervals to counts (or take them away), from `floor` on; what that changes comes back.
+    """Count what is read off a batch in (or out), from `floor` on; what that changes comes back.
 
     There the count has become what is asked for, or has stopped to be.
     """
-    out = np.empty(batch.shape, np.int64)
+    lines = np.empty((batch.shape[0], KEYS + pick.shape[0]), np.int64)
+    lines = lines[: read_lines(batch, 0, batch.shape[0], tests, frame, pick, lines)]
+    out = np.empty(lines.shape, np.int64)
     count = 0
-    buckets = _buckets(entries, heads, steps, counters, batch)
-    for source in range(batch.shape[0]):
-        start, end = max(batch[source, FROM], floor), batch[source, TO]
+    buckets = _buckets(entries, heads, steps, counters, lines)
+    for source in range(lines.shape[0]):
+        start, end = max(lines[source, FROM], floor), lines[source, TO]
         if start > end:
             continue
-        entry, made = _find_entry(entries, heads, counters, batch, source, buckets[source])
+        entry, made = _find_entry(entries, heads, counters, lines, source, buckets[source])
         _fold(entries, entry, steps, counters, floor)
         height = entries[entry, BASE]
         before = NONE
@@ -284,7 +290,7 @@ def profile_add(
                 if low <= until:
                     if count == len(out):
                         out = enlarged(out)
-                    put(out, count, batch, source, low, high)
+                    put(out, count, lines, source, low, high)
                     count += 1
                 position = high + 1
             position = until + 1
@@ -350,6 +356,29 @@ def profile_settle(
         counters[FREE] = entry
         counters[IDLE] += 1
         entry = following
+
+
+@kernel
+def profile_load(
+    entries: Ints, heads: Ints, due: Ints, steps: Ints, counters: Ints, lines: Ints
+) -> None:
+    """Enter lines as `profile_rows` gives them into a profile that has room for them.
+
+    A key whose lines come one after another in the order of time is entered without a search.
+    """
+    settled = counters[SETTLED]
+    buckets = _buckets(entries, heads, steps, counters, lines)
+    for source in range(lines.shape[0]):
+        entry, _ = _find_entry(entries, heads, counters, lines, source, buckets[source])
+        change, time = lines[source, 0], lines[source, 1]
+        if time <= settled + 1:
+            entries[entry, BASE] += change
+        elif change != 0:
+            _change(entries, entry, steps, counters, NONE, time, change)
+            if change > 0:
+                entries[entry, LAST_RISE] = max(entries[entry, LAST_RISE], time)
+    for entry in range(counters[USED]):
+        _wait(entries, entry, steps, due, settled)
 
 
 @kernel

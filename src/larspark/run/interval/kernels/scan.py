@@ -55,6 +55,14 @@ def _value(batch: Ints, source: int, column: int) -> int:
     return batch[source, column]
 
 
+@inlined
+def _not_before(t: int, every: int) -> int:
+    """The first multiple of `every` that is not before t; division takes long, so seldom."""
+    if every == 1:
+        return t
+    return -(-t // every) * every
+
+
 @helper
 def read_lines(
     batch: Ints, begin: int, stop: int, tests: Ints, frame: Ints, pick: Ints, out: Ints
@@ -73,11 +81,11 @@ def read_lines(
             if mode != RUN:
                 first = last = batch[source, TIME]
             if future != NONE:
-                low = max(low, -((future - first) // every) * every)
+                low = max(low, _not_before(first - future, every))
             if mode == RUN:
                 high = FOREVER
             if past != NONE:
-                high = min(high, (last + past) // every * every + every - 1)
+                high = min(high, _not_before(last + past + 1, every) - 1)
             if mode == NOW:
                 low, high = max(low, first), min(high, last)
         passes = True

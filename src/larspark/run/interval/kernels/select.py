@@ -1,7 +1,8 @@
-"""Kernels that let rows pass as far as they hold within an interval, and one that codes numbers."""
+"""Kernels that make rows of elements, and one that cuts rows to an interval."""
 
 from larspark.run.interval.kernels.compile import kernel
-from larspark.run.interval.kernels.layout import FROM, TO, Ints, put
+from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints, put
+from larspark.run.interval.kernels.scan import TIME
 
 # The two lowest bits of a code say what kind of constant it is; 0 is an integer.
 _TAG_BITS = 2
@@ -19,6 +20,15 @@ def cut(batch: Ints, first: int, last: int, out: Ints, count: int) -> int:
             put(out, count, batch, source, low, high)
             count += 1
     return count
+
+
+@kernel
+def pin(times: Ints, rows: Ints) -> None:
+    """Write time points into the rows of elements, which are known from then on, forever."""
+    for line in range(times.shape[0]):
+        rows[line, FROM] = times[line]
+        rows[line, TO] = FOREVER
+        rows[line, TIME] = times[line]
 
 
 @kernel

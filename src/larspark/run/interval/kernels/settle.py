@@ -28,7 +28,6 @@ from larspark.run.interval.kernels.layout import (
     Ints,
     Places,
     bucket_of,
-    enlarged,
     index_bucket,
     put,
     slot_of,
@@ -69,19 +68,72 @@ def _gather(waits: Ints, due: Ints, lap: int, capacity: int, turn: int) -> None:
     due[turn] = gathered
 
 
+@helper
+def _wider(told: Ints, begun: int, gone: int) -> Ints:
+    """The same lines at the beginning and at the end, with room for as many again between them."""
+    size = told.shape[0]
+    wider = np.empty((2 * size + 8, told.shape[1]), np.int64)
+    for line in range(begun):
+        put(wider, line, told, line, told[line, FROM], told[line, TO])
+    for line in range(1, gone + 1):
+        low, high = told[size - line, FROM], told[size - line, TO]
+        put(wider, wider.shape[0] - line, told, size - line, low, high)
+    return wider
+
+
+@helper
+def _tell_due(
+    rows: Ints,
+    waits: Ints,
+    due: Ints,
+    lap: int,
+    settled: int,
+    upto: int,
+    horizon: int,
+    place: int,
+    tells_begun: bool,
+    told: Ints,
+    begun: int,
+    gone: int,
+) -> tuple[int, int, int]:
+    """Tell of the rows on a list from a place on, as long as there is room for two lines.
+
+    Gives the place that was come to, and how many began and ended.
+    """
+    room, capacity = told.shape[0], rows.shape[0]
+    while place != NONE and begun + gone + 2 <= room:
+        slot = slot_of(0, place - lap, capacity)
+        following = waits[slot]
+        low, high = rows[slot, FROM], rows[slot, TO]
+        if high == DEAD:
+            rows[slot, FROM] = RELEASED
+        else:
+            if tells_begun and settled < low <= upto:
+                put(told, begun, rows, slot, low, high)
+                begun += 1
+            if high < upto:
+                gone += 1
+                put(told, room - gone, rows, slot, low, high)
+            else:
+                _wait(rows, slot, place, waits, due, upto, horizon)
+        place = following
+    return place, begun, gone
+
+
 @kernel
 def cover_settle(
     rows: Ints, waits: Ints, due: Ints, counters: Ints, upto: int, tells_begun: bool
-) -> tuple[Ints, Ints]:
+) -> tuple[Ints, int, int]:
     """Let time pass up to a time point: the rows that began, and those that ended before it.
 
-    A row that ends right there is not over: it may still go on. Rows wait on the lists of the time
-    points that pass; those that were added since time passed last stand together at the tail.
+    They come back in one array, which is quicker to hand over than two, with their numbers: those
+    that began at its beginning, those that ended at its end. A row that ends right there is not
+    over: it may still go on. Rows wait on the lists of the time points that pass; those that were
+    added since time passed last stand together at the tail.
     """
     # As many may have begun as came, and when time passes evenly about as many have ended.
     room = 8 + counters[TAIL] - counters[SEEN]
-    began = np.empty((room * int(tells_begun), rows.shape[1]), np.int64)
-    ended = np.empty((room, rows.shape[1]), np.int64)
+    told = np.empty((room * (1 + int(tells_begun)), rows.shape[1]), np.int64)
     begun, gone = 0, 0
     settled, lap, capacity = counters[SETTLED], counters[LAP], rows.shape[0]
     first, horizon = settled + 1, settled + RING
@@ -95,28 +147,25 @@ def cover_settle(
         place = due[time & TURNS]
         due[time & TURNS] = NONE
         while place != NONE:
-            slot = slot_of(0, place - lap, capacity)
-            following = waits[slot]
-            low, high = rows[slot, FROM], rows[slot, TO]
-            if high == DEAD:
-                rows[slot, FROM] = RELEASED
-            else:
-                if tells_begun and settled < low <= upto:
-                    if begun == began.shape[0]:
-                        began = enlarged(began)
-                    put(began, begun, rows, slot, low, high)
-                    begun += 1
-                if high < upto:
-                    if gone == ended.shape[0]:
-                        ended = enlarged(ended)
-                    put(ended, gone, rows, slot, low, high)
-                    gone += 1
-                else:
-                    _wait(rows, slot, place, waits, due, upto, horizon)
-            place = following
+            if begun + gone + 2 > told.shape[0]:
+                told = _wider(told, begun, gone)
+            place, begun, gone = _tell_due(
+                rows,
+                waits,
+                due,
+                lap,
+                settled,
+                upto,
+                horizon,
+                place,
+                tells_begun,
+                told,
+                begun,
+                gone,
+            )
     counters[SETTLED] = upto
     counters[SEEN] = counters[TAIL]
-    return began[:begun], ended[:gone]
+    return told, begun, gone
 
 
 @kernel
