@@ -257,8 +257,12 @@ def _reaches(
             if not reading.negated:
                 reach = _sliding(view_of(reading.scope, reading.atom).reach)
                 narrow(time_variable(reading.time), reach)
+    # Every round passes bounds on by one link; as many as there are links always suffice.
     for _ in links:
+        known = dict(reaches)
         for variable, other, before, after in links:
             reach = reaches.get(other, Reach())
             narrow(variable, Reach(_more(reach.past, before), _more(reach.future, after)))
+        if reaches == known:
+            break
     return reaches
