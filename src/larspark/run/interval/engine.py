@@ -23,6 +23,7 @@ from larspark.run.interval.arrivals import (
     one_by_one,
     slices,
     split_times,
+    stretches,
 )
 from larspark.run.interval.builder import Builder
 from larspark.run.interval.clock import Clock
@@ -278,7 +279,10 @@ class IntervalEngine(ListedModels):
     ) -> Iterator[tuple[int, Mapping[Source, Chunk]]]:
         if not network.single_steps:
             # With hindsight everything is known from the beginning, so it comes in at once.
-            return iter([(last, taken)]) if network.clock.hindsight else slices(taken, last)
+            if network.clock.hindsight:
+                return iter([(last, taken)])
+            # Where every time point counts, a gap is work like any other.
+            return stretches(taken, first, last) if network.eternities else slices(taken, last)
         parts = {first: taken} if network.clock.hindsight else split_times(taken)
         return ((t, parts.get(t, {})) for t in range(first, last + 1))
 
