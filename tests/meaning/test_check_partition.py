@@ -1,4 +1,4 @@
-"""The partition key, the rules in its way, and keys for each stratum."""
+"""The partition key, and the rules in its way."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from larspark.base.atoms import Signature
 from larspark.language import parse_program
 from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
-from larspark.meaning.partition import partition_obstacles, stage_keys
+from larspark.meaning.partition import partition_obstacles
 
 
 def checked(text: str) -> Checked:
@@ -123,28 +123,3 @@ def test_a_program_without_stream_atoms_has_nothing_to_cut_and_nothing_in_the_wa
     found = checked("q(X) :- line(X). line(a).")
     assert found.partition_key is None
     assert partition_obstacles(found) == []
-
-
-def test_strata_can_have_keys_of_their_own() -> None:
-    found = checked(
-        """
-        busy(S) :- [5] some tram(T, S).
-        late(T, S) :- [5] some tram(T, S), delay(T).
-        bad(S) :- tram(_, S), not busy(S).
-        poor(T) :- [9] some late(T, _), not delay(T), not bad(a).
-        """
-    )
-    assert found.partition_key is None
-    assert list(map(shown, stage_keys(found))) == [None, "bad/1:0 busy/1:0 tram/2:1", None]
-    found = checked(
-        "a(X) :- p(X, Y). b(Y) :- p(X, Y), not a(c). c(Y) :- p(X, Y), not b(Y). :- c(Y)."
-    )
-    assert list(map(shown, stage_keys(found))) == [
-        "a/1:0 p/2:0",
-        None,
-        "b/1:0 c/1:0 p/2:1",
-    ]
-
-
-def test_without_strata_there_are_no_stages() -> None:
-    assert stage_keys(checked("a(X) :- p(X), not a(X).")) == ()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from random import Random
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.facts import Row, RowBatch
@@ -12,8 +13,10 @@ from larspark.language import tree
 from larspark.run.protocol import Settings
 from larspark.run.replay import intervals, replay
 from larspark.run.session import Session
+from larspark.scale import parcels
 from larspark.scale.facts import Shape, atom_shape
 from larspark.scale.job import Job, load
+from larspark.scale.joined import join_partition
 from larspark.scale.layout import Wish
 from larspark.scale.pack import SCHEMA, pack_partition
 from larspark.scale.prepare import Prepared, prepare
@@ -31,7 +34,7 @@ def job_for(
         row
         for shape, partitions in sources
         for batches in partitions
-        for batch in survey_partition(batches, shape, prepared.tick, prepared.cuts.key or {})
+        for batch in survey_partition(batches, shape, prepared.tick, prepared.first_key)
         for row in batch.to_pylist()
     ]
     return prepared.job(combine(rows), to, parallelism=2)
@@ -54,6 +57,49 @@ def answers_of(job: Job, sources: Sequence[tuple[Shape, Partitions]]) -> list[In
         rows = answer_piece(table.filter(mask), load(job.text())).to_pylist()
         found += [(row["atom"], row["from"], row["to"]) for row in rows if row["atom"] is not None]
     return joined(found)
+
+
+def answers_in_stages(
+    jobs: Sequence[Job], sources: Sequence[tuple[Shape, Partitions]], buckets: int = 3
+) -> list[Interval]:
+    """The answers of all stages, one after the other, each piece by piece."""
+    sent = parcels.SCHEMA.empty_table()
+    for job in jobs:
+        empty = {"place": None, "predicate": None, "payload": None}
+        markers = [{"stage": job.stage, "target": n, **empty} for n in range(job.grid.pieces)]
+        facts = [
+            {"stage": job.stage, "target": row.pop("piece"), **row}
+            for shape, partitions in sources
+            for batches in partitions
+            for batch in pack_partition(batches, shape, job.text())
+            for row in batch.to_pylist()
+        ]
+        rows = pa.Table.from_pylist([*markers, *facts], parcels.SCHEMA)
+        incoming = pa.concat_tables([rows, sent])
+        couriers = [
+            target if stage == job.stage else job.grid.pieces + target % 2
+            for stage, target in zip(
+                incoming["stage"].to_pylist(), incoming["target"].to_pylist(), strict=True
+            )
+        ]
+        addressed = incoming.append_column("piece", pa.array(couriers, pa.int32()))
+        sent = pa.concat_tables(
+            parcels.work(
+                addressed.filter(pc.equal(addressed["piece"], piece)),
+                load(job.text()),
+                buckets,
+                None,
+            )
+            for piece in sorted(set(couriers))
+        )
+    found: list[Interval] = []
+    for number in range(buckets):
+        mine = sent.filter(pc.equal(sent["target"], number))
+        columns = [mine["target"], pc.equal(mine["place"], 1), mine["payload"]]
+        bucket = pa.table(columns, names=["bucket", "complete", "payload"])
+        for batch in join_partition(bucket.to_batches()):
+            found += [(row["atom"], row["from"], row["to"]) for row in batch.to_pylist()]
+    return sorted(found)
 
 
 def model_rows(job: Job, shape: Shape, partitions: Partitions) -> list[tuple[int, int, str]]:

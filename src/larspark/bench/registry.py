@@ -77,6 +77,7 @@ def run_benchmarks(names: Sequence[str], quick: bool, emit: Emit, tell: Tell = _
 def chosen(names: Sequence[str]) -> list[Benchmark]:
     """The benchmarks with these names, or an error for the names that mean nothing."""
     known = benchmarks()
+    names = [name.lower() for name in names]
     groups = {name.split("/")[0] for name in known}
     problems = [
         _unknown(name, [*known, *groups]) for name in names if name not in {*known, *groups}

@@ -29,7 +29,6 @@ from larspark.language.tree import (
 )
 from larspark.meaning.checked import Checked
 from larspark.meaning.fragment import is_choice
-from larspark.meaning.signatures import head_predicates
 from larspark.meaning.walk import children, formulas, occurrences, walk
 
 Key: TypeAlias = dict[Signature, int]
@@ -51,50 +50,34 @@ class Need(NamedTuple):
 
 def partition_key(checked: Checked) -> Key | None:
     """The key of a program, the first in the order of arguments; None when there is none."""
-    return _key(_needs(checked)) or None
+    return key_for(_needs(checked)) or None
 
 
 def partition_obstacles(checked: Checked) -> list[tuple[int, str]]:
     """The rules that stand in the way of a key, each with the reason."""
     needs = _needs(checked)
     alone = [(need.rule, need.obstacle) for need in needs if need.obstacle]
-    if alone or _key(needs) is not None:
+    if alone or key_for(needs) is not None:
         return alone
     # More rules never make a key: so the first rule that is one too many is found by halving.
     fits, too_many = 0, len(needs)
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
-        if _key(needs[:middle]) is None:
+        if key_for(needs[:middle]) is None:
             too_many = middle
         else:
             fits = middle
-    return [(needs[fits].rule, _conflict(needs[fits], _key(needs[:fits]) or {}))]
-
-
-def stage_keys(checked: Checked) -> tuple[Key | None, ...]:
-    """A key for each stratum alone; constraints belong to the last. Empty without strata.
-
-    The rules of a stratum can be cut by its own key when the lower strata are finished before.
-    """
-    if not checked.strata:
-        return ()
-    home = {predicate: n for n, layer in enumerate(checked.strata) for predicate in layer}
-    last = len(checked.strata) - 1
-    stages: list[list[Need]] = [[] for _ in checked.strata]
-    for need in _needs(checked):
-        heads = head_predicates(checked.rules[need.rule].head)
-        stages[max((home[head] for head in heads), default=last)].append(need)
-    return tuple(_key(needs) or None for needs in stages)
+    return [(needs[fits].rule, conflict(needs[fits], key_for(needs[:fits]) or {}))]
 
 
 def _needs(checked: Checked) -> list[Need]:
-    free, chooses = _free_predicates(checked), _chooses(checked)
+    free, chooses = free_predicates(checked), _chooses(checked)
     needs = []
     for number, rule in enumerate(checked.rules):
-        read = _stream_atoms(rule.body, free)
-        atoms = (*_stream_atoms((rule.head,), free), *read)
+        read = stream_atoms(rule.body, free)
+        atoms = (*stream_atoms((rule.head,), free), *read)
         if read or (atoms and chooses):
-            needs.append(_need(number, rule, atoms))
+            needs.append(need_of(number, rule, atoms))
     return needs
 
 
@@ -103,7 +86,7 @@ def _chooses(checked: Checked) -> bool:
     return checked.strata is None or any(is_choice(rule.head) for rule in checked.rules)
 
 
-def _free_predicates(checked: Checked) -> frozenset[Signature]:
+def free_predicates(checked: Checked) -> frozenset[Signature]:
     """Background data and what follows from it alone."""
     if _chooses(checked):
         return checked.background_signatures - checked.inputs - checked.derived
@@ -121,14 +104,14 @@ def _free_predicates(checked: Checked) -> frozenset[Signature]:
     return (given | checked.derived) - bound
 
 
-def _stream_atoms(body: Sequence[Formula], free: frozenset[Signature]) -> tuple[Atom, ...]:
+def stream_atoms(body: Sequence[Formula], free: frozenset[Signature]) -> tuple[Atom, ...]:
     atoms = (occurrence.formula.atom for formula in body for occurrence in occurrences(formula))
     return tuple(dict.fromkeys(atom for atom in atoms if atom.signature not in free))
 
 
-def _need(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
+def need_of(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
     keys: frozenset[str] | None = None
-    for window, filters, body in _counting_windows(rule):
+    for window, filters, body in counting_windows(rule):
         match window:
             case NamedWindow(name):
                 reason = f"what the window `{name}` sees of other values is not known"
@@ -164,7 +147,7 @@ def _need(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
 _Counting: TypeAlias = tuple[TupleWindow | NamedWindow, tuple[FilterWindow, ...], Formula]
 
 
-def _counting_windows(rule: Rule) -> Iterator[_Counting]:
+def counting_windows(rule: Rule) -> Iterator[_Counting]:
     """The windows whose content depends on how many atoms there are, with the filters above."""
     pending: list[tuple[Formula, tuple[FilterWindow, ...]]] = [(f, ()) for f in formulas(rule)]
     while pending:
@@ -189,7 +172,7 @@ def _names(atom: Atom) -> frozenset[str]:
     return frozenset(term.name for term in atom.args if isinstance(term, Variable))
 
 
-def _key(needs: Sequence[Need]) -> Key | None:
+def key_for(needs: Sequence[Need]) -> Key | None:
     """Choose a position for every predicate, so that all needs are met."""
     if any(need.obstacle for need in needs):
         return None
@@ -274,7 +257,7 @@ def _name(atom: Atom, position: int) -> str | None:
     return term.name if isinstance(term, Variable) else None
 
 
-def _conflict(need: Need, key: Key) -> str:
+def conflict(need: Need, key: Key) -> str:
     """Why a rule does not fit the key of the rules before it."""
     divided = ", ".join(
         f"`{signature}` by argument {key[signature] + 1}"

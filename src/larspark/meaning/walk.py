@@ -6,6 +6,7 @@ The analyses that follow recurse through formulas; `depth` tells beforehand whet
 from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
+from larspark.base.atoms import Signature
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.tree import (
     Always,
@@ -102,6 +103,34 @@ def has_witness(formula: Formula) -> bool:
             return False
         case _:
             assert_never(formula)
+
+
+def witnesses(formula: Formula) -> frozenset[Signature]:
+    """Predicates without whose atoms the formula holds nowhere."""
+    match formula:
+        case AtomFormula(atom):
+            return frozenset((atom.signature,))
+        case And(parts):
+            return frozenset().union(*map(witnesses, parts))
+        case Or(parts):
+            return frozenset.intersection(*map(witnesses, parts))
+        case Some(body) | Always(body) | At(_, body) | Windowed(_, body) | Reset(body):
+            return witnesses(body)
+        case Not() | Implies() | Comparison() | Truth():
+            return frozenset()
+        case _:
+            assert_never(formula)
+
+
+def is_one_atom(formula: Formula) -> bool:
+    """Does the formula hold exactly where an atom of its form is seen at some time point?"""
+    match formula:
+        case AtomFormula():
+            return True
+        case Some(body) | At(_, body) | Windowed(_, body) | Reset(body):
+            return is_one_atom(body)
+        case _:
+            return False
 
 
 def formulas(rule: Rule) -> tuple[Formula, ...]:

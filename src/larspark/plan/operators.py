@@ -105,11 +105,15 @@ class Without:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Rows for which a comparison is true, or false when it is negated."""
+    """Rows for which a comparison is true, or false when it is negated.
+
+    Rows for which it has no value pass only if `without_value` says so.
+    """
 
     source: "Operator"
     comparison: Comparison
     negated: bool
+    without_value: bool
     origin: Span
 
 
@@ -124,15 +128,27 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """Rows while the value of a variable is a time point of the timeline."""
+class Each:
+    """Rows with one more variable: a row for every integer from `low` to `high`."""
 
     source: "Operator"
     variable: Variable
+    low: Term
+    high: Term
     origin: Span
 
 
-Operator: TypeAlias = Seen | Ever | Join | Without | Where | Let | Within
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Rows while the value of a variable is a time point of the timeline, in reach of now."""
+
+    source: "Operator"
+    variable: Variable
+    reach: Reach
+    origin: Span
+
+
+Operator: TypeAlias = Seen | Ever | Join | Without | Where | Let | Each | Within
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +177,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole program."""
+    """A whole program; `moment` is the predicate of an atom that holds at every time point."""
 
     groups: tuple[Group, ...]
+    moment: Signature
 
 
 def steps(operator: Operator) -> Iterator[Operator]:
@@ -177,7 +194,7 @@ def steps(operator: Operator) -> Iterator[Operator]:
                 break
             case Join(left) | Without(left):
                 current = left
-            case Where(source) | Let(source) | Within(source):
+            case Where(source) | Let(source) | Each(source) | Within(source):
                 current = source
             case _:
                 assert_never(current)

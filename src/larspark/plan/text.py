@@ -7,6 +7,7 @@ from larspark.base.atoms import Atom, atom_text, term_text
 from larspark.base.problems import Span
 from larspark.plan.operators import (
     Derive,
+    Each,
     Ever,
     Filters,
     Join,
@@ -77,16 +78,22 @@ def _operator(operator: Operator, depth: int) -> Iterator[tuple[str, Span]]:
             yield f"{indent}{name}{shared}", operator.origin
             yield from _operator(left, depth + 1)
             yield from _operator(right, depth + 1)
-        case Where(source, comparison, negated):
+        case Where(source, comparison, negated, without_value):
             words = f"{term_text(comparison.left)} {comparison.operator}"
             words = f"{'not ' if negated else ''}{words} {term_text(comparison.right)}"
+            words += " or has no value" if without_value else ""
             yield f"{indent}where {words}", operator.origin
             yield from _operator(source, depth + 1)
         case Let(source, variable, term):
             yield f"{indent}let {variable.name} = {term_text(term)}", operator.origin
             yield from _operator(source, depth + 1)
-        case Within(source, variable):
-            yield f"{indent}within the timeline: {variable.name}", operator.origin
+        case Each(source, variable, low, high):
+            ends = f"from {term_text(low)} to {term_text(high)}"
+            yield f"{indent}each {variable.name} {ends}", operator.origin
+            yield from _operator(source, depth + 1)
+        case Within(source, variable, reach):
+            where = "".join(f"[{window}] in " for window in _time_window(reach))
+            yield f"{indent}within {where}the timeline: {variable.name}", operator.origin
             yield from _operator(source, depth + 1)
         case _:
             assert_never(operator)

@@ -1,90 +1,59 @@
-"""Formulas over one atom as leaves of a plan: nested windows collapse into one."""
+"""What a sequence of windows leaves of the stream: windows from one place collapse into one."""
 
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import Span
-from larspark.base.terms import Arithmetic, Term, Variable
-from larspark.language.tree import (
-    Always,
-    At,
-    AtomFormula,
-    FilterWindow,
-    Formula,
-    NamedWindow,
-    Reset,
-    Some,
-    TimeWindow,
-    TupleWindow,
-    Window,
-    Windowed,
-)
-from larspark.plan.literals import cannot
-from larspark.plan.operators import Filters, Mode, Reach, Tuples
+from larspark.base.terms import Arithmetic, Variable
+from larspark.language.tree import FilterWindow, NamedWindow, TimeWindow, TupleWindow
+from larspark.plan.literals import Placed, Scope, cannot
+from larspark.plan.operators import Filters, Reach, Tuples
 
 _EVERYTHING = Reach()
+
+
+class Around(NamedTuple):
+    """A window around a time point: [pivot - past, pivot + future], as a `Reach` is."""
+
+    anchor: Variable
+    past: int | None
+    future: int
+    every: int
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """What a sequence of windows leaves of the stream."""
 
+    # Around the evaluation time.
     reach: Reach = _EVERYTHING
     tuples: Tuples | None = None
     only: Filters = ()
+    # Around other time points.
+    around: tuple[Around, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """An atom, how it is asked for, and in which part of the stream."""
-
-    atom: Atom
-    mode: Mode
-    time: Term | None
-    view: View
-    span: Span
-
-
-def look(formula: Formula) -> Look:
-    """Read a formula over one atom; raises an error when its windows do not collapse."""
+def view_of(scope: Scope, atom: Atom | None) -> View:
+    """What can be seen (of an atom, or time points); an error when the windows do not collapse."""
     view = View()
-    windows: list[tuple[Window, Span]] = []
-    span = formula.span
-    while True:
-        match formula:
-            case Windowed(window, body):
-                windows.append((window, formula.span))
-                formula = body
-            case Reset(body):
-                windows.clear()
-                formula = body
-            case _:
-                break
-    match formula:
-        case AtomFormula(atom):
-            mode, time = Mode.NOW, None
-        case Some(AtomFormula(atom)):
-            mode, time = Mode.SOME, None
-        case Always(AtomFormula(atom)):
-            mode, time = Mode.ALWAYS, None
-        case At(pin, AtomFormula(atom)):
-            mode, time = Mode.AT, pin
-        case _:
-            raise cannot("look at more than one atom at a time", span)
-    for window, place in windows:
-        view = _narrow(view, window, atom, place)
-    if mode is Mode.ALWAYS and view.tuples is not None:
-        raise cannot(
-            "ask for `always` over a tuple window", span, "use the engine `asp`, or a time window"
-        )
-    return Look(atom, mode, time, view, span)
+    for placed in scope:
+        view = _narrow(view, placed, atom)
+    return view
 
 
-def _narrow(view: View, window: Window, atom: Atom, span: Span) -> View:
+def _narrow(view: View, placed: Placed, atom: Atom | None) -> View:
+    window, position, span = placed.window, placed.position, placed.span
     match window:
+        case TimeWindow(past, future, every) if position is not None:
+            if any(around.anchor == position and around.every > 1 for around in view.around):
+                raise cannot("nest hopping windows", span, "use the engine `asp`")
+            return replace(view, around=(*view.around, Around(position, past, future, every)))
         case TimeWindow():
             return replace(view, reach=_narrow_time(view, window, span))
+        case TupleWindow() if position is not None:
+            hint = "use the engine `asp`, or a time window"
+            raise cannot("count tuples from another time point than now", span, hint)
         case TupleWindow():
             return replace(view, tuples=_narrow_tuples(view, window, atom, span))
         case FilterWindow(patterns):
@@ -111,11 +80,15 @@ def _narrow_time(view: View, window: TimeWindow, span: Span) -> Reach:
     return Reach(min(past, default=None), min(future))
 
 
-def _narrow_tuples(view: View, window: TupleWindow, atom: Atom, span: Span) -> Tuples:
+def _narrow_tuples(view: View, window: TupleWindow, atom: Atom | None, span: Span) -> Tuples:
     if view.reach.every > 1:
         # Where the evaluation time lies outside a hop, a tuple window is no window at all.
         raise cannot("count tuples in a hopping window", span, "use the engine `asp`")
-    by = tuple(atom.args.index(key) for key in window.by) if window.by else None
+    by = None
+    if window.by and atom is not None:
+        if any(key not in atom.args for key in window.by):
+            raise cannot("look at background data through a tuple window", span)
+        by = tuple(atom.args.index(key) for key in window.by)
     tuples = Tuples(window.past, window.future, by, view.only)
     outer = view.tuples
     if outer is None:

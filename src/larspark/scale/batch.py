@@ -22,6 +22,7 @@ from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
 from larspark.scale.spread import Sources, answers_of, parallelism, session_of, survey_of
 from larspark.scale.sql import DataFrame
+from larspark.scale.staged import answers_in_stages
 from larspark.scale.telling import telling
 from larspark.scale.typed import read_columns, read_signature, typed_answers
 
@@ -61,7 +62,8 @@ def run(
     changes the answers. `start`, `to`, `hindsight` and `until` are those of a local run.
     """
     settings = Settings(start, hindsight, until)
-    prepared = prepare(program, background, engine, settings, Wish(shards, slices))
+    wish = Wish(shards, slices)
+    prepared = prepare(program, background, engine, settings, wish, in_stages=True)
     sources = _sources(facts, time, map, order)
     found = run_prepared(prepared, sources, to=to, on_error=on_error)
     # Only these engines can find that there is no answer stream.
@@ -130,7 +132,11 @@ def run_prepared(
     if job is None:
         schema = step.SPARK_MODEL_SCHEMA if prepared.every_model else step.SPARK_SCHEMA
         return Begun(spark.createDataFrame([], schema), None)
-    answers = answers_of(spark, sources, surveyed, job)
+    stages = prepared.stages(job)
+    if stages:
+        answers = answers_in_stages(spark, sources, surveyed, stages)
+    else:
+        answers = answers_of(spark, sources, surveyed, job)
     return Begun(answers, (job.grid.starts[0], job.grid.last))
 
 

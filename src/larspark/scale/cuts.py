@@ -10,12 +10,16 @@ may miss facts, are dropped. The lookback bounds what windows see and not only t
 hold, so that no window that matters is clipped at the artificial start: `[5] always p` looks back
 five time points, clipped or not.
 
-A program that can be cut both ways is cut into shards times slices, one that can be cut in no way
-runs in one piece.
+**In stages.** When no key fits all rules, one may fit some of them, and another one those that read
+what the first ones derive: stages follow each other, and between them what was derived is spread
+anew (see `meaning.stages`).
+
+A program that can be cut both by key or in stages and by time is cut into shards times slices, one
+that can be cut in no way runs in one piece.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from larspark.base.atoms import Signature
@@ -25,9 +29,10 @@ from larspark.meaning.checked import Checked
 from larspark.meaning.dependencies import evaluation_order
 from larspark.meaning.fragment import is_choice
 from larspark.meaning.frames import first_frame, frames
-from larspark.meaning.partition import Key, partition_obstacles, stage_keys
+from larspark.meaning.partition import Key, partition_obstacles
 from larspark.meaning.reach import Reach, placements, variable_times
 from larspark.meaning.signatures import Roles
+from larspark.meaning.stages import Stage, find_stages
 from larspark.meaning.walk import formulas, walk
 
 
@@ -47,17 +52,31 @@ class Cuts:
     # How many time points before a slice its answers depend on; None when there are no slices.
     lookback: int | None
     time_obstacles: tuple[str, ...]
+    # What is cut by one key after the other when there is no key; none when no stage has one.
+    stages: tuple[Stage, ...] = ()
+
+    @property
+    def stages_pay(self) -> bool:
+        """Is all that is read of the stream divided by keys, so that no shard has to read it all?
+
+        A stage without a key is in one shard; what earlier stages derived is less than the stream.
+        """
+        return bool(self.stages) and all(
+            stage.key is not None or stage.inputs == frozenset() for stage in self.stages
+        )
 
 
 def find_cuts(checked: Checked, every_model: bool = False) -> Cuts:
     """The exact cuts of a program, for one answer stream from start to end, or for all at once."""
     key_obstacles = tuple(_key_obstacles(checked))
     time_obstacles = tuple(_time_obstacles(checked, every_model))
+    stages = find_stages(checked) if key_obstacles else ()
     return Cuts(
         None if key_obstacles else checked.partition_key,
         key_obstacles,
         None if time_obstacles else checked.lookback.time,
         time_obstacles,
+        stages if any(stage.key for stage in stages) else (),
     )
 
 
@@ -80,11 +99,12 @@ lie any time ago
     cuts = find_cuts(checked)
     lines: list[str] = []
     if cuts.key is None:
-        lines += _entry("by key", ["no", *cuts.key_obstacles, *_stages(checked)])
+        lines += _entry("by key", ["no", *cuts.key_obstacles])
     else:
-        spread = ", ".join(f"{p} by argument {place + 1}" for p, place in cuts.key.items())
         note = "facts with the same value there meet in one shard; background data is in all"
-        lines += _entry("by key", [f"yes: {spread}", note])
+        lines += _entry("by key", [f"yes: {_spread(cuts.key)}", note])
+    if cuts.stages:
+        lines += _entry("stages", list(_stages(checked, cuts.stages)))
     if cuts.lookback is None:
         lines += _entry("by time", ["no", *cuts.time_obstacles])
     else:
@@ -109,8 +129,12 @@ def _verdict(cuts: Cuts) -> str:
     if cuts.key is not None:
         return "keys are spread over shards; each sees the whole history of its keys"
     if cuts.lookback is not None:
-        return "history is cut into slices; each sees all facts of its time"
-    return "the whole history runs in one piece, on one executor"
+        sliced = "history is cut into slices; each sees all facts of its time"
+        return f"{sliced}; stages where slices would be short" if cuts.stages_pay else sliced
+    if cuts.stages_pay:
+        return "stages follow each other; each sees the whole history of its keys"
+    whole = "the whole history runs in one piece, on one executor"
+    return f"{whole}, unless `shards` asks for stages" if cuts.stages else whole
 
 
 def _key_obstacles(checked: Checked) -> Iterator[str]:
@@ -181,11 +205,35 @@ def _windows(checked: Checked) -> Iterator[tuple[int, Window]]:
                     yield number, part.window
 
 
-def _stages(checked: Checked) -> Iterator[str]:
-    """Strata that have keys of their own; they are not used yet, and that is said."""
-    keys = stage_keys(checked)
-    if len(keys) > 1 and all(key is not None for key in keys) and not checked.several_models:
-        yield "each stratum alone has a key, but strata are not run as stages of their own"
+def _spread(key: Key) -> str:
+    return ", ".join(f"{p} by argument {place + 1}" for p, place in key.items())
+
+
+def _stages(checked: Checked, stages: Sequence[Stage]) -> Iterator[str]:
+    """The stages in their order: what each is cut by, what it gets and gives, and why it begins."""
+    yield (
+        "1: shards derive the rest in parts"
+        if len(stages) == 1
+        else (f"{len(stages)}, one after the other, with a shuffle before each")
+    )
+    home = {p: number for number, stage in enumerate(stages, 1) for p in stage.derives}
+    for number, stage in enumerate(stages, 1):
+        how = "in one shard" if stage.key is None else f"by key: {_spread(stage.key)}"
+        yield f"{number}. derives {_names(stage.derives)}, {how}"
+        for signature in sorted(stage.handed):
+            where = "is spread anew" if signature in (stage.key or ()) else "goes to all shards"
+            where = "comes together" if stage.key is None else where
+            yield f"   {signature} of stage {home[signature]} {where}"
+        if stage.parts:
+            joined = "its values lie in several shards, and what these find is put together"
+            yield f"   {_names(stage.parts)}: {joined}"
+        for rule, why in stage.reasons:
+            yield f"   {_place(checked, rule)}: {why}"
+    yield "a live stream has no stages: it runs in one shard"
+
+
+def _names(signatures: Iterable[Signature]) -> str:
+    return ", ".join(map(str, sorted(signatures)))
 
 
 def _place(checked: Checked, number: int) -> str:

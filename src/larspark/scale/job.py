@@ -4,6 +4,7 @@ Nothing that an engine made travels. Each process reads and checks the program o
 """
 
 import json
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
@@ -11,22 +12,15 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError
 from larspark.feeds import parse_ground_atom
 from larspark.language import parse_program
-from larspark.language.tree import (
-    Always,
-    At,
-    AtomFormula,
-    Formula,
-    Reset,
-    Rule,
-    Some,
-    Windowed,
-)
+from larspark.language.tree import Rule
 from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
 from larspark.meaning.partition import Key
+from larspark.meaning.stages import Stage, find_stages, kept_apart, restricted
+from larspark.meaning.walk import witnesses
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
-from larspark.scale.grid import Grid
+from larspark.scale.grid import Grid, bucket
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +45,9 @@ class Job:
     counts_tuples: bool
     # Are all answer streams asked for, and not only one?
     every_model: bool = False
+    # The number of the stage that the job is, and the shards of stages that have a key.
+    stage: int | None = None
+    stage_shards: int = 1
 
     def text(self) -> str:
         """The job as it travels."""
@@ -68,11 +65,20 @@ class Loaded:
     everywhere: frozenset[Signature]
     # Can a shard give answers for keys of other shards?
     strays: bool
+    # When the job is a stage: all stages of the program, and the predicates of which a shard has
+    # only what is its own.
+    stages: tuple[Stage, ...] = ()
+    apart: frozenset[Signature] = frozenset()
 
     def session(self, start: int) -> Session:
         """A session of the program whose timeline starts here."""
         settings = Settings(start, self.job.hindsight, self.job.until)
         return Session(self.checked, self.background, self.job.engine, settings)
+
+    def owner(self, atom: Atom) -> int:
+        """The shard that an atom belongs to; the first has all that have no key."""
+        place = self.key.get(atom.signature)
+        return 0 if place is None else bucket(atom.args[place]) % self.job.grid.shards
 
 
 @lru_cache(maxsize=16)
@@ -93,34 +99,33 @@ def load(text: str) -> Loaded:
     atoms = frozenset(map(parse_ground_atom, job.background))
     signatures = {atom.signature for atom in atoms}
     checked = check(parsed.program, signatures, ends=job.until is not None)
+    stages: tuple[Stage, ...] = ()
+    apart: frozenset[Signature] = frozenset()
+    if job.stage is not None:
+        stages = find_stages(checked)
+        apart = kept_apart(checked, stages[job.stage])
+        checked = restricted(checked, stages[job.stage])
     key = {Signature(name, arity): place for name, arity, place in job.key}
+    # Background data is in all shards, also of predicates that the stream has, too.
+    local = key.keys() - checked.background_signatures
     return Loaded(
         job,
         checked,
         atoms,
         key,
         frozenset(Signature(name, arity) for name, arity in job.everywhere),
-        strays=bool(checked.elements) or not all(_needs_facts(r, key) for r in checked.rules),
+        strays=bool(checked.elements) or not all(_needs_facts(r, local) for r in checked.rules),
+        stages=stages,
+        apart=apart,
     )
 
 
-def _needs_facts(rule: Rule, key: Key) -> bool:
+def _needs_facts(rule: Rule, local: AbstractSet[Signature]) -> bool:
     """Does a rule fire only where facts of its key are?
 
     >>> from larspark.language import parse_program
     >>> program = parse_program("p(X) :- k(X), not [5] some a(X). q(X) :- [5] some a(X).").program
-    >>> [_needs_facts(rule, {Signature("a", 1): 0}) for rule in program.rules]
+    >>> [_needs_facts(rule, {Signature("a", 1)}) for rule in program.rules]
     [False, True]
     """
-    return any(_signature(formula) in key for formula in rule.body)
-
-
-def _signature(formula: Formula) -> Signature | None:
-    """The predicate of a formula that holds only where some atom of this predicate is."""
-    match formula:
-        case AtomFormula(atom):
-            return atom.signature
-        case Windowed(_, body) | Some(body) | Always(body) | At(_, body) | Reset(body):
-            return _signature(body)
-        case _:
-            return None
+    return any(not witnesses(formula).isdisjoint(local) for formula in rule.body)

@@ -32,7 +32,7 @@ def allowed_cuts(cuts: Cuts, hindsight: bool, wish: Wish) -> Cuts:
     for name, number in zip(("shards", "slices"), wish, strict=True):
         if number is not None and number < 1:
             problems.append(Problem("L482", f"{name} cannot be {number}", hint="1 or more"))
-    if wish.shards is not None and wish.shards > 1 and cuts.key is None:
+    if wish.shards is not None and wish.shards > 1 and cuts.key is None and not cuts.stages:
         problems.append(_impossible("shards", cuts.key_obstacles))
     if wish.slices is not None and wish.slices > 1 and cuts.lookback is None:
         problems.append(_impossible("slices", cuts.time_obstacles))
@@ -42,13 +42,19 @@ def allowed_cuts(cuts: Cuts, hindsight: bool, wish: Wish) -> Cuts:
 
 
 def lay_out(cuts: Cuts, wish: Wish, seen: Survey, first: int, last: int, parallelism: int) -> Grid:
-    """The grid of a run over [first, last], chosen from the data where nobody wished for it."""
+    """The grid of a run over [first, last], chosen from the data where nobody wished for it.
+
+    More than one shard without a key for the whole program means stages.
+    """
     wanted = wanted_pieces(seen.facts, parallelism)
     length = last - first + 1
     shards, slices = wish
     if shards is None:
         sliced = cuts.lookback is not None and short_overlap(wanted, length, cuts.lookback)
-        if cuts.key is None or (slices is None and sliced):
+        if cuts.key is None and cuts.lookback is not None:
+            # Slices are simpler than stages, so stages are for what slices cannot do.
+            sliced |= choose_slices(wanted, 1, (), length, cuts.lookback) >= wanted
+        if not (cuts.key or cuts.stages_pay) or (slices is None and sliced):
             shards = 1
         else:
             shards = choose_shards(wanted, seen.buckets)

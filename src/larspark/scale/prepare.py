@@ -1,7 +1,7 @@
 """A run before it meets Spark: the program checked, and the job that follows from the data."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.problems import LarsparkError, Problem, Severity
@@ -9,6 +9,7 @@ from larspark.feeds import parse_ground_atom, read_background
 from larspark.language import parse_program, program_text, tree
 from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
+from larspark.meaning.partition import Key
 from larspark.run.engines import choose
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
@@ -45,6 +46,30 @@ class Prepared:
         grid = lay_out(self.cuts, self.wish, seen, first, last, parallelism)
         return self.job_on(grid, end=last if seen.last is None else seen.last)
 
+    def stages(self, job: Job) -> list[Job]:
+        """The stages of a job, each a job of its own; none when all of it is done at once."""
+        if self.cuts.key is not None or job.grid.shards == 1:
+            return []
+        found = []
+        for number, stage in enumerate(self.cuts.stages):
+            shards = 1 if stage.key is None else job.grid.shards
+            found.append(
+                replace(
+                    job,
+                    grid=replace(job.grid, shards=shards),
+                    key=_listed(stage.key),
+                    stage=number,
+                    stage_shards=job.grid.shards,
+                )
+            )
+        return found
+
+    @property
+    def first_key(self) -> Key:
+        """By what the facts are spread at first."""
+        keys = (self.cuts.key, *(stage.key for stage in self.cuts.stages))
+        return next(filter(None, keys), {})
+
     def job_on(self, grid: Grid, end: int) -> Job:
         """The job on a grid that was laid out already."""
         return Job(
@@ -56,7 +81,7 @@ class Prepared:
             end=end,
             tick=self.tick,
             grid=grid,
-            key=tuple((*predicate, place) for predicate, place in (self.cuts.key or {}).items()),
+            key=_listed(self.cuts.key),
             everywhere=tuple((p, n) for p, n in sorted(self.checked.background_signatures)),
             counts_tuples=counts_tuples(self.checked),
             every_model=self.every_model,
@@ -79,17 +104,28 @@ def prepare(
     settings: Settings,
     wish: Wish,
     every_model: bool = False,
+    in_stages: bool = False,
 ) -> Prepared:
-    """Everything that can be said about a run without its facts, or all that is wrong with it."""
+    """Everything that can be said about a run without its facts, or all that is wrong with it.
+
+    `in_stages` says whether the run could be done in stages.
+    """
     syntax = _parsed(program)
     atoms = _background(background, syntax)
     checked = _checked(syntax, atoms, settings)
-    cuts = allowed_cuts(find_cuts(checked, every_model), settings.hindsight, wish)
     # Executors must not choose: they may have other packages.
     engine = choose(checked, settings).name if engine == "auto" else engine
+    cuts = find_cuts(checked, every_model)
+    if not in_stages or engine != "interval":
+        cuts = replace(cuts, stages=())
+    cuts = allowed_cuts(cuts, settings.hindsight, wish)
     # What the engine refuses, it refuses here and not on an executor.
     Session(checked, atoms, engine, settings)
     return Prepared(checked, atoms, engine, settings, cuts, wish, every_model)
+
+
+def _listed(key: Key | None) -> tuple[tuple[str, int, int], ...]:
+    return tuple((*predicate, place) for predicate, place in (key or {}).items())
 
 
 def _parsed(program: str | tree.Program) -> tree.Program:

@@ -37,7 +37,7 @@ def replay(
     What is wrong with Java, the program or the stream is said before a session is started.
     """
     find_java()
-    prepared = prepare(program, background, engine, settings, Wish())
+    prepared = prepare(program, background, engine, settings, Wish(), in_stages=True)
     with TemporaryDirectory(prefix="larspark-") as folder:
         tell("reading the stream")
         ticked = stream.with_tick(prepared.tick)

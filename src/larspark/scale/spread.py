@@ -30,7 +30,7 @@ def session_of(sources: Sources) -> SparkSession:
 
 def survey_of(spark: SparkSession, sources: Sources, prepared: Prepared) -> list[list[Any]]:
     """For every source rows about its facts: one for each split of files, in their order."""
-    tick, key = prepared.tick, prepared.cuts.key or {}
+    tick, key = prepared.tick, prepared.first_key
     read = [source for source in sources if isinstance(source, FileSource)]
     # All files are looked at in one job: a stream can have many predicates.
     splits = [(split, source.shape) for source in read for split in source.splits]
@@ -116,11 +116,20 @@ def parts_of(sources: Sources, surveyed: Sequence[Sequence[Any]]) -> list[files.
 
 def shuffled(spark: SparkSession, sources: Sources, job: Job) -> GroupedData:
     """The packed facts of every piece, in one group and in one task."""
-    text, pieces = job.text(), job.grid.pieces
+    pieces = job.grid.pieces
     # A piece without facts can have answers all the same, and Spark makes no empty groups.
     packed = spark.range(pieces).selectExpr(
         "int(id) piece", "int(null) place", "string(null) predicate", "binary(null) payload"
     )
+    packed = packed.unionAll(packed_facts(spark, sources, job))
+    # By number and not by hash, so that every piece is a task of its own.
+    return packed.repartitionById(pieces, "piece").groupBy("piece")
+
+
+def packed_facts(spark: SparkSession, sources: Sources, job: Job) -> DataFrame:
+    """The facts of all sources, packed for the pieces."""
+    text = job.text()
+    packed = spark.createDataFrame([], pack.SPARK_SCHEMA)
     for source in sources:
         shape = source.shape
         if isinstance(source, Source):
@@ -131,8 +140,7 @@ def shuffled(spark: SparkSession, sources: Sources, job: Job) -> GroupedData:
             splits = each_number(spark, len(source.splits))
             facts = splits.mapInArrow(packing, pack.SPARK_SCHEMA)
         packed = packed.unionAll(facts)
-    # By number and not by hash, so that every piece is a task of its own.
-    return packed.repartitionById(pieces, "piece").groupBy("piece")
+    return packed
 
 
 def each_number(spark: SparkSession, count: int, tasks: int | None = None) -> DataFrame:

@@ -12,12 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.atoms import Signature, atom_text
 from larspark.base.facts import ColumnBatch, Segment
 from larspark.run.protocol import Answers
 from larspark.run.session import Session
 from larspark.scale.facts import ORDER
-from larspark.scale.grid import bucket
 from larspark.scale.job import Loaded
 
 SCHEMA = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
@@ -178,15 +177,8 @@ def _owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
     """
     if loaded.job.grid.shards == 1 or not loaded.strays:
         return answers.table().cast(SCHEMA)
-    rows = [row for row in answers.intervals() if _owner(row[0], loaded) == shard]
+    rows = [row for row in answers.intervals() if loaded.owner(row[0]) == shard]
     return pa.table(
         [[atom_text(atom) for atom, _, _ in rows], [r[1] for r in rows], [r[2] for r in rows]],
         schema=SCHEMA,
     )
-
-
-def _owner(atom: Atom, loaded: Loaded) -> int:
-    place = loaded.key.get(atom.signature)
-    if place is None:
-        return 0
-    return bucket(atom.args[place]) % loaded.job.grid.shards

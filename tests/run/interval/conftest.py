@@ -9,6 +9,7 @@ from larspark.run.interval.kernels import (
     cover,
     distinct,
     groups,
+    last,
     probe,
     profile,
     scan,
@@ -17,7 +18,7 @@ from larspark.run.interval.kernels import (
 )
 from larspark.run.interval.kernels.compile import Kernel
 
-MODULES = (cover, distinct, groups, probe, profile, scan, select, settle)
+MODULES = (cover, distinct, groups, last, probe, profile, scan, select, settle)
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -169,9 +169,10 @@ class IntervalAnswers:
     def intervals(self) -> Sequence[tuple[Atom, int, int]]:
         return sorted(self._intervals(), key=lambda row: (row[1], atom_text(row[0])))
 
-    def table(self) -> pa.Table:
-        parts = [
-            pa.table(
+    def tables(self) -> dict[Signature, pa.Table]:
+        """The intervals of every predicate as a table: atom (string), from, to."""
+        return {
+            signature: pa.table(
                 {
                     "atom": _texts(signature, rows[:, TO + 1 :], self._values),
                     "from": pa.array(rows[:, FROM]),
@@ -179,9 +180,11 @@ class IntervalAnswers:
                 }
             )
             for signature, rows in self.rows().items()
-        ]
+        }
+
+    def table(self) -> pa.Table:
         empty = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
-        table = pa.concat_tables([empty.empty_table(), *parts])
+        table = pa.concat_tables([empty.empty_table(), *self.tables().values()])
         return table.sort_by([("from", "ascending"), ("atom", "ascending")]).combine_chunks()
 
     def _intervals(self) -> Iterator[tuple[Atom, int, int]]:

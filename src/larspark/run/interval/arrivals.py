@@ -1,7 +1,7 @@
 """Elements on their way into the network: coded, in order, cut where time is."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,11 +24,14 @@ SLICE_TIMES = 512
 _FEW = 32
 _PAUSE = 15
 
+# What chunks are told apart by.
+Source = TypeVar("Source")
+
 
 class Chunk(NamedTuple):
     """Elements of one predicate in the order of arrival: as rows of pinned atoms, and their turns.
 
-    An element is known from its time point on, forever.
+    An element is known from its time point on, forever. What is handed over comes in chunks, too.
     """
 
     rows: Ints
@@ -36,8 +39,8 @@ class Chunk(NamedTuple):
 
     @property
     def times(self) -> Ints:
-        """The time points, which ascend."""
-        return self.rows[:, TIME]
+        """The time points from which on elements are known, which ascend."""
+        return self.rows[:, FROM]
 
     def part(self, start: int | None, end: int | None) -> "Chunk":
         return Chunk(self.rows[start:end], self.order[start:end])
@@ -184,8 +187,8 @@ class Sieve:
 
 
 def slices(
-    chunks: Mapping[Signature, Chunk], upto: int
-) -> Iterator[tuple[int, Mapping[Signature, Chunk]]]:
+    chunks: Mapping[Source, Chunk], upto: int
+) -> Iterator[tuple[int, Mapping[Source, Chunk]]]:
     """Cut elements into slices of time, each with its last time point; the last ends at `upto`."""
     total = sum(len(chunk.order) for chunk in chunks.values())
     if total <= SLICE_TIMES or (total <= SLICE_ELEMENTS and all(map(_is_short, chunks.values()))):
@@ -203,7 +206,7 @@ def slices(
         last = int(np.searchsorted(reached, before + SLICE_ELEMENTS, side="right")) - 1
         last = min(max(last, first), first + SLICE_TIMES - 1, len(times) - 1)
         boundary = upto if last == len(times) - 1 else int(times[last])
-        part: dict[Signature, Chunk] = {}
+        part: dict[Source, Chunk] = {}
         for signature, chunk in chunks.items():
             end = int(np.searchsorted(chunk.times, times[last], side="right"))
             if end > starts[signature]:
@@ -214,12 +217,12 @@ def slices(
 
 
 def _is_short(chunk: Chunk) -> bool:
-    return int(chunk.rows[-1, TIME]) - int(chunk.rows[0, TIME]) < SLICE_TIMES
+    return int(chunk.times[-1]) - int(chunk.times[0]) < SLICE_TIMES
 
 
-def split_times(chunks: Mapping[Signature, Chunk]) -> dict[int, dict[Signature, Chunk]]:
+def split_times(chunks: Mapping[Source, Chunk]) -> dict[int, dict[Source, Chunk]]:
     """The elements of every time point by themselves."""
-    parts: dict[int, dict[Signature, Chunk]] = {}
+    parts: dict[int, dict[Source, Chunk]] = {}
     for signature, chunk in chunks.items():
         starts = np.flatnonzero(np.diff(chunk.times, prepend=chunk.times[0] - 1)).tolist()
         for start, end in zip(starts, [*starts[1:], len(chunk.order)], strict=True):

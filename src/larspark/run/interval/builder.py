@@ -1,21 +1,23 @@
 """From a plan to the network that runs it."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Variable
 from larspark.meaning.checked import Checked
-from larspark.plan.operators import Derive, Group, Plan, formulas
+from larspark.plan.operators import Derive, Each, Group, Plan, formulas, steps
 from larspark.plan.retraction import is_recomputed, retracting_rules
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
 from larspark.run.interval.firing import Firing, Head, Stored, Tally, compile_firing
 from larspark.run.interval.formulas import Channel, Formula, FormulaBuilder, Kind, Predicate
+from larspark.run.interval.handing import Derived, Handover
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
-from larspark.run.interval.network import Flow, Memory, Network, Recomputed
+from larspark.run.interval.memory import Memory, Recollection
+from larspark.run.interval.network import Flow, Network, Recomputed
 from larspark.run.interval.nodes import Distinct, Fan, Keeper
 from larspark.run.interval.shapes import Shape, shape_of, whole
 from larspark.run.interval.steps import JoinStep
@@ -33,12 +35,14 @@ class Builder:
         constants: Constants,
         *,
         push: bool,
+        handover: Handover | None = None,
     ) -> None:
         self._checked = checked
         self._plan = plan
         self._clock = clock
         self._constants = constants
         self._push = push
+        self._handover = handover
         self._tally = Tally()
         self._network = Network(clock, self._tally)
         self._predicates: dict[Signature, Predicate] = {}
@@ -46,9 +50,10 @@ class Builder:
         self._inner: dict[Signature, Predicate] = {}
         self._inner_keepers: list[Keeper] = []
         self._formulas: dict[tuple[Shape, int], Formula] = {}
-        self._formula_builder = FormulaBuilder(
-            self._network, clock, constants, _looked_up_shapes(plan)
-        )
+        looked_up = _looked_up_shapes(plan)
+        if handover is not None:
+            looked_up |= {whole(derived.signature) for derived in handover.waiting}
+        self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
         self._read_twice = {
             signature
             for group in plan.groups
@@ -57,7 +62,7 @@ class Builder:
             if times > 1
         }
         self._background: dict[Signature, list[Atom]] = {}
-        for atom in sorted(background, key=str):
+        for atom in (*sorted(background, key=str), Atom(plan.moment.predicate)):
             self._background.setdefault(atom.signature, []).append(atom)
 
     def build(self) -> Network:
@@ -69,20 +74,21 @@ class Builder:
             for rule in group.rules
             for seen, _ in formulas(rule.source)
         }
-        for signature in sorted(asked - derived):
+        taken_over = self._taken_over()
+        for signature in sorted(asked - derived - taken_over):
             self._given(signature)
         retracting = retracting_rules(self._plan, hindsight=self._clock.hindsight, push=self._push)
         for group, rules in zip(self._plan.groups, retracting, strict=True):
             self._predicates.update((signature, Predicate()) for signature in group.predicates)
+            memories = self._memories(group)
             if is_recomputed(group, rules):
-                self._recomputed(group)
+                self._recomputed(group, memories)
             elif group.recursive:
                 self._recursion(group)
             else:
                 self._layer(group, rules)
-            for signature in group.predicates:
-                if signature in self._checked.program.remembered:
-                    self._remember(signature, late=group.recursive or self._push)
+            for signature, fan in memories.items():
+                self._remember(signature, fan, late=group.recursive or self._push)
         for signature in sorted(self._checked.shown & derived):
             output = self._network.outputs[signature] = self._output(signature)
             output.store.tell()
@@ -92,7 +98,22 @@ class Builder:
             }
         self._formula_builder.let_rules_read()
         self._network.single_steps = any(memory.late for memory in self._network.memories)
+        if self._handover is not None:
+            self._handover.record(self._network.heads)
         return self._network
+
+    def _taken_over(self) -> frozenset[Signature]:
+        """The predicates that were derived elsewhere; they come in as if it had been here."""
+        if self._handover is None:
+            return frozenset()
+        for signature in sorted(self._handover.given):
+            self._predicates[signature] = Predicate()
+            for pinned in self._handover.kinds(signature):
+                head = self._head(signature, pinned, counted=False, retracts=False)
+                self._network.taken_over[Derived(signature, pinned)] = head.distinct
+            if signature in self._checked.program.remembered:
+                self._remember(signature, self._memory(signature), late=False)
+        return self._handover.given
 
     def _given(self, signature: Signature) -> None:
         """A predicate that no rule derives: of the stream, background, or both."""
@@ -145,7 +166,7 @@ class Builder:
             self._connect(rule, self._parts(rule, exactly=False), head)
         self._network.stages.append(Flow(list(heads.values()), recursive=True))
 
-    def _recomputed(self, group: Group) -> None:
+    def _recomputed(self, group: Group, memories: Mapping[Signature, Fan]) -> None:
         """Predicates that depend on each other, and on something that can be taken back."""
         kinds = dict.fromkeys((rule.atom.signature, rule.time is not None) for rule in group.rules)
         given: list[Head] = []
@@ -160,6 +181,7 @@ class Builder:
             kind = Kind.PINNED if pinned else Kind.PLAIN
             channel = Channel(kind, distinct, retracts=False, unique=True)
             self._inner[signature].channels.append(channel)
+        remembered = [self._recollection(group, name, fan) for name, fan in memories.items()]
         starts = [
             start
             for rule in group.rules
@@ -170,8 +192,9 @@ class Builder:
         # Nothing is promised inside, so there is nothing for time to bring out.
         inner = [predicate.spread for predicate in self._inner.values()]
         self._network.spreads = [s for s in self._network.spreads if s not in inner]
+        heads = list(scratch.values())
         self._network.stages.append(
-            Recomputed(self._clock, list(scratch.values()), given, self._inner_keepers, starts)
+            Recomputed(self._clock, heads, given, self._inner_keepers, starts, remembered)
         )
         self._formulas = {
             key: formula
@@ -179,6 +202,22 @@ class Builder:
             if key[0].signature not in self._inner
         }
         self._inner = {}
+
+    def _recollection(self, group: Group, signature: Signature, memory: Fan) -> Recollection:
+        reaches = [
+            seen.reach.past if seen.reach.past is None else seen.reach.past + seen.reach.every
+            for rule in group.rules
+            for seen, _ in formulas(rule.source)
+            if seen.atom.signature == signature
+        ]
+        known = [reach for reach in reaches if reach is not None]
+        longest = max(known, default=0) if len(known) == len(reaches) else None
+        recollection = Recollection(signature.arity, longest, self._clock)
+        memory.consumers.append(recollection)
+        self._network.keepers.append(recollection)
+        channel = Channel(Kind.MEMORY, recollection.fan, retracts=False, unique=True)
+        self._inner[signature].channels.append(channel)
+        return recollection
 
     def _connect_inner(self, rule: Derive, head: Head) -> Iterable[tuple[Firing, Distinct | None]]:
         """Let a rule be fired by the recursion; if it cannot be, say by what it is started."""
@@ -202,13 +241,21 @@ class Builder:
         predicate.channels.append(Channel(kind, distinct, retracts=retracts, unique=True))
         return head
 
-    def _remember(self, signature: Signature, *, late: bool) -> None:
+    def _memories(self, group: Group) -> dict[Signature, Fan]:
+        """Where remembered atoms come in: the rules of a recursion read them, too."""
+        remembered = self._checked.program.remembered
+        return {name: self._memory(name) for name in group.predicates if name in remembered}
+
+    def _memory(self, signature: Signature) -> Fan:
         fan = Fan()
+        channel = Channel(Kind.MEMORY, fan, retracts=False, unique=True)
+        self._predicates[signature].channels.append(channel)
+        return fan
+
+    def _remember(self, signature: Signature, fan: Fan, *, late: bool) -> None:
         memory = Memory(self._clock, self._output(signature), fan, late)
         self._network.memories.append(memory)
         self._network.stages.append(memory)
-        channel = Channel(Kind.MEMORY, fan, retracts=False, unique=True)
-        self._predicates[signature].channels.append(channel)
 
     def _output(self, signature: Signature) -> Distinct:
         """Where it comes out when an atom holds at the evaluation time."""
@@ -273,10 +320,10 @@ class Builder:
     def _firing(
         self, rule: Derive, stored: Sequence[Stored], trigger: int | None, head: Head
     ) -> Firing:
-        steps, reading = compile_firing(rule, stored, trigger, self._clock, self._constants)
+        fired, reading = compile_firing(rule, stored, trigger, self._clock, self._constants)
         sign = -1 if trigger is not None and stored[trigger].negated else 1
-        needs = tuple(step.index.store for step in steps if isinstance(step, JoinStep))
-        return Firing(steps, reading, sign, head, self._tally, self._clock, needs)
+        needs = tuple(step.index.store for step in fired if isinstance(step, JoinStep))
+        return Firing(fired, reading, sign, head, self._tally, self._clock, needs)
 
 
 def _reads(rule: Derive) -> Counter[Signature]:
@@ -302,7 +349,8 @@ def _derives_once(rule: Derive, parts: Sequence[Formula]) -> bool:
     if not all(part.unique for part in parts):
         return False
     told = {term for term in (*rule.atom.args, rule.time) if isinstance(term, Variable)}
-    return all(
+    ranging = {step.variable for step in steps(rule.source) if isinstance(step, Each)}
+    return ranging <= told and all(
         variable in told
         for seen, negated in formulas(rule.source)
         if not negated

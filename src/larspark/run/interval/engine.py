@@ -1,8 +1,10 @@
 """The interval engine: stratified programs, worked off as intervals of evaluation time."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
+
+import pyarrow as pa
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch
@@ -15,6 +17,7 @@ from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
     Sieve,
+    Source,
     distinct_elements,
     one_by_one,
     slices,
@@ -23,6 +26,7 @@ from larspark.run.interval.arrivals import (
 from larspark.run.interval.builder import Builder
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
+from larspark.run.interval.handing import Derived, Handover, handed_on, handed_over
 from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
 from larspark.run.interval.saving import State, identity, nested, of_part, pack, refused, unpack
@@ -66,6 +70,7 @@ class IntervalEngine(ListedModels):
         self._answered: int | None = None
         self._latest_answers: ref[IntervalAnswers] | None = None
         self._holding = Holding()
+        self._handover: Handover | None = None
         self._arrived = 0
         self._steps = 0
         self._sieve = Sieve()
@@ -78,6 +83,24 @@ class IntervalEngine(ListedModels):
         first = self._arrivals.append(batch, self._answered)
         if self._start is None:
             self._start = first
+
+    def take_over(
+        self,
+        given: Iterable[Signature],
+        tables: Iterable[tuple[Derived, pa.Table]],
+        wanted: Iterable[Signature],
+    ) -> None:
+        """Before time begins: what others derive of some predicates, and what to hand on."""
+        waiting = handed_over(tables, self._constants)
+        self._handover = Handover(frozenset(given), waiting, frozenset(wanted))
+
+    def hand_on(self, first: int, last: int) -> Iterator[tuple[Derived, pa.Table]]:
+        """What was derived within [first, last] of the predicates that are to be handed on."""
+        recorders = {} if self._handover is None else self._handover.recorders
+        for derived, recorder in recorders.items():
+            rows = recorder.rows(first, last)
+            if rows is not None and len(rows):
+                yield derived, handed_on(derived, rows, self._constants.values)
 
     def advance(self, t: int) -> Answers:
         """The answers after the last advance, up to t; in push mode one for each tick."""
@@ -94,7 +117,10 @@ class IntervalEngine(ListedModels):
             return PointAnswers(first, last, list(self._ticks(network, taken, first, last)))
         ended: dict[Signature, list[Ints]] = {}
         floor = first
-        for boundary, part in self._slices(network, taken, first, last):
+        everything: dict[Any, Chunk] = dict(taken)
+        if self._handover is not None:
+            everything.update(self._handover.take(None if network.clock.hindsight else last))
+        for boundary, part in self._slices(network, everything, first, last):
             self._step(network, part, floor, boundary)
             if boundary < last:
                 for signature, output in network.outputs.items():
@@ -207,6 +233,7 @@ class IntervalEngine(ListedModels):
             return
         codes = [array for keeper in network.keepers for array in keeper.state().values()]
         codes += [chunk.rows for chunk in self._arrivals.waiting().values()]
+        codes += [] if self._handover is None else self._handover.codes()
         constants.forget(codes)
 
     def _begin(self, t: int) -> Network:
@@ -230,24 +257,33 @@ class IntervalEngine(ListedModels):
 
     def _build(self, clock: Clock, constants: Constants) -> Network:
         push = self._settings.push
-        builder = Builder(self._checked, self._plan, self._background, clock, constants, push=push)
+        builder = Builder(
+            self._checked,
+            self._plan,
+            self._background,
+            clock,
+            constants,
+            push=push,
+            handover=self._handover,
+        )
         return builder.build()
 
     def _slices(
-        self, network: Network, taken: Mapping[Signature, Chunk], first: int, last: int
-    ) -> Iterator[tuple[int, Mapping[Signature, Chunk]]]:
+        self, network: Network, taken: Mapping[Source, Chunk], first: int, last: int
+    ) -> Iterator[tuple[int, Mapping[Source, Chunk]]]:
         if not network.single_steps:
             # With hindsight everything is known from the beginning, so it comes in at once.
             return iter([(last, taken)]) if network.clock.hindsight else slices(taken, last)
         parts = {first: taken} if network.clock.hindsight else split_times(taken)
         return ((t, parts.get(t, {})) for t in range(first, last + 1))
 
-    def _step(
-        self, network: Network, part: Mapping[Signature, Chunk], floor: int, last: int
-    ) -> None:
+    def _step(self, network: Network, given: Mapping[Any, Chunk], floor: int, last: int) -> None:
         """Let time come to [floor, last], with the elements that arrive there."""
         network.move(floor, last)
         clock = network.clock
+        part: Mapping[Signature, Chunk] = given
+        if self._handover is not None:
+            part = {name: chunk for name, chunk in given.items() if not isinstance(name, Derived)}
         if clock.hindsight:
             part = {name: chunk.known_from(clock.start) for name, chunk in part.items()}
         if network.windows:
@@ -256,6 +292,8 @@ class IntervalEngine(ListedModels):
             network.feed({name: elements.rows for name, elements in arrived.items()})
         else:
             network.feed({name: self._sieve.rows(name, chunk) for name, chunk in part.items()})
+        if self._handover is not None:
+            network.take_over({d: c.rows for d, c in given.items() if isinstance(d, Derived)})
         network.work()
         self._steps += 1
         if self._steps % _HOUSEKEEPING == 0:

@@ -13,8 +13,10 @@ from larspark.base.terms import Term, Variable
 from larspark.language.tree import NOWHERE
 from larspark.plan.operators import (
     Derive,
+    Each,
     Ever,
     Let,
+    Reach,
     Seen,
     Where,
     Within,
@@ -25,6 +27,7 @@ from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
 from larspark.run.interval.kernels.layout import KEYS, Ints
 from larspark.run.interval.nodes import Distinct
+from larspark.run.interval.ranges import EachStep, ReachStep
 from larspark.run.interval.readings import (
     Reading,
     Step,
@@ -140,7 +143,9 @@ class _Compiler:
         self._clock = clock
         self._constants = constants
         self._columns = {variable: KEYS + place for place, variable in enumerate(first)}
-        self._conditions = [o for o in steps(rule.source) if isinstance(o, Where | Let | Within)]
+        self._conditions = [
+            o for o in steps(rule.source) if isinstance(o, Where | Let | Each | Within)
+        ]
         head = [rule.time] if rule.time is not None else []
         self._head = [self._named(term) for term in (*head, *rule.atom.args)]
         self._waiting: list[Stored] = []
@@ -221,33 +226,41 @@ class _Compiler:
                 self._conditions.remove(condition)
                 self._apply(condition)
 
-    def _is_ready(self, condition: Where | Let | Within) -> bool:
+    def _is_ready(self, condition: Where | Let | Each | Within) -> bool:
         match condition:
             case Where(_, comparison):
                 return self._is_bound(comparison.left) and self._is_bound(comparison.right)
             case Let(_, _, term):
                 return self._is_bound(term)
+            case Each(_, _, low, high):
+                return self._is_bound(low) and self._is_bound(high)
             case Within(_, variable):
                 return variable in self._columns
 
-    def _apply(self, condition: Where | Let | Within) -> None:
+    def _apply(self, condition: Where | Let | Each | Within) -> None:
         columns = dict(self._columns)
         step: Step
         match condition:
-            case Where(_, comparison, negated):
-                left, right = comparison.left, comparison.right
-                operator = comparison.operator
-                where = WhereStep(operator, left, right, negated, columns, self._constants)
+            case Where(_, comparison, negated, without_value):
+                left, right, operator = comparison.left, comparison.right, comparison.operator
+                constants = self._constants
+                where = WhereStep(operator, left, right, negated, columns, constants, without_value)
                 step = where_step(where)
             case Let(_, variable, term) if variable in self._columns:
                 where = WhereStep("=", variable, term, False, columns, self._constants)
                 step = where_step(where)
+            case Each(_, variable, low, high):
+                step = EachStep(self._columns.get(variable), low, high, columns, self._constants)
+                self._columns.setdefault(variable, KEYS + len(self._columns))
             case Let(_, variable, term):
                 step = LetStep(term, columns, self._constants)
                 self._columns[variable] = KEYS + len(self._columns)
-            case Within(_, variable):
+            case Within(_, variable, reach):
                 place, width = self._columns[variable], len(self._columns)
                 step = within_timeline(place, width, self._clock, pins=False)
+                if reach != Reach():
+                    self._steps.append(step)
+                    step = ReachStep(place, reach)
         self._steps.append(step)
 
     def _is_bound(self, term: Term) -> bool:
@@ -271,11 +284,13 @@ def compile_firing(
     return _Compiler(rule, fired.seen.variables, old, clock, constants).compile(others)
 
 
-def _variables_of(condition: Where | Let | Within) -> tuple[Variable, ...]:
+def _variables_of(condition: Where | Let | Each | Within) -> tuple[Variable, ...]:
     match condition:
         case Where(_, comparison):
             return (*term_variables(comparison.left), *term_variables(comparison.right))
         case Let(_, variable, term):
             return (variable, *term_variables(term))
+        case Each(_, variable, low, high):
+            return (variable, *term_variables(low), *term_variables(high))
         case Within(_, variable):
             return (variable,)

@@ -18,8 +18,10 @@ from larspark.base.terms import Constant
 from larspark.run.interval.answers import atoms_of
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.firing import Firing, Head, Tally
+from larspark.run.interval.handing import Derived
 from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
+from larspark.run.interval.memory import Memory, Recollection
 from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread
 from larspark.run.interval.tuples import Arrived, LastOfGroups, LastTuples
 
@@ -63,6 +65,8 @@ class Recomputed:
     inner: list[Keeper]
     # What fires rules that do not start from the recursion: a formula, or nothing at all.
     starts: list[tuple[Firing, Distinct | None]]
+    # What the recursion itself has output at earlier time points.
+    remembered: list[Recollection]
     _done: dict[int, Ints] = field(default_factory=dict)
     _floor: int | None = None
 
@@ -70,6 +74,8 @@ class Recomputed:
         floor, last = self.clock.floor, self.clock.last
         for keeper in self.inner:
             keeper.clear()
+        for recollection in self.remembered:
+            recollection.recall()
         for firing, source in self.starts:
             rows = moments(floor, last) if source is None else source.covering(floor, last)
             if len(rows):
@@ -83,31 +89,6 @@ class Recomputed:
                 given.distinct.receive(1, rows)
             self._done[number] = rows
         self._floor = floor
-
-
-@dataclass(slots=True)
-class Memory:
-    """`#remember`: what is output at t is in the stream at t for every later evaluation."""
-
-    clock: Clock
-    output: Distinct
-    fan: Fan
-    # Is it remembered only when time moves on, because the time point may still change?
-    late: bool
-
-    def run(self) -> None:
-        if not self.late:
-            self._remember(self.clock.floor, self.clock.last)
-
-    def tick(self, first: int, last: int) -> None:
-        """Time moves on from the time points [first, last]."""
-        if self.late:
-            self._remember(first, last)
-
-    def _remember(self, first: int, last: int) -> None:
-        rows = self.output.covering(first, last)
-        if len(rows):
-            self.fan.receive(1, rows)
 
 
 @dataclass(slots=True)
@@ -154,6 +135,8 @@ class Network:
     clock: Clock
     tally: Tally
     inputs: dict[Signature, Fan] = field(default_factory=dict)
+    # What other engines have derived.
+    taken_over: dict[Derived, Distinct] = field(default_factory=dict)
     windows: list[LastTuples | LastOfGroups] = field(default_factory=list)
     background: list[tuple[Fan, Ints]] = field(default_factory=list)
     eternities: list[Eternity] = field(default_factory=list)
@@ -218,6 +201,11 @@ class Network:
             fan = self.inputs.get(signature)
             if fan is not None:
                 fan.receive(1, batch)
+
+    def take_over(self, rows: Mapping[Derived, Ints]) -> None:
+        """Bring in what other engines have derived."""
+        for derived, batch in rows.items():
+            self.taken_over[derived].receive(1, batch)
 
     def arrive(self, arrived: Arrived) -> None:
         """Let elements pass through the tuple windows."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.checked import Checked
 from larspark.plan.build import plan
@@ -36,17 +37,22 @@ def _obstacles(checked: Checked, planned: Plan, settings: Settings) -> Iterator[
     for group in planned.groups:
         for rule in group.rules:
             for seen, _ in formulas(rule.source):
-                yield from _formula_obstacles(seen, checked, open_end=open_end)
+                yield from _formula_obstacles(seen, checked, planned.moment, open_end=open_end)
 
 
-def _formula_obstacles(seen: Seen, checked: Checked, *, open_end: bool) -> Iterator[LarsparkError]:
-    reach = seen.reach
-    background = seen.atom.signature in checked.background_signatures
+def _formula_obstacles(
+    seen: Seen, checked: Checked, moment: Signature, *, open_end: bool
+) -> Iterator[LarsparkError]:
+    reach, signature = seen.reach, seen.atom.signature
+    background = signature in checked.background_signatures or signature == moment
     if seen.mode is Mode.ALWAYS and reach.every > 1 and reach.past is None:
         yield cannot("ask for `always` over the whole past in hops", seen.origin)
     if background and seen.tuples is not None:
         yield cannot("look at background data through a tuple window", seen.origin)
-    if background and seen.mode is Mode.AT and reach.future is None and open_end:
+    if signature == moment and reach.future is None and open_end:
+        hint = "put it into a window, or end the timeline with `--until`"
+        yield cannot("look through a timeline without an end", seen.origin, hint)
+    elif background and seen.mode is Mode.AT and reach.future is None and open_end:
         yield cannot(
             "pin background data to a timeline without an end",
             seen.origin,

@@ -49,7 +49,7 @@ class SubtractStep:
 
 @dataclass(frozen=True, slots=True)
 class WhereStep:
-    """Rows for which a comparison is true, or has a value and is false."""
+    """Rows for which a comparison is true, or has a value and is false; perhaps all without one."""
 
     comparison: str
     left: Term
@@ -57,16 +57,19 @@ class WhereStep:
     negated: bool
     columns: Columns
     constants: Constants
+    without_value: bool = False
 
     def __call__(self, rows: Ints) -> Ints:
         columns = {variable: rows[:, place] for variable, place in self.columns.items()}
         left = evaluate(self.left, columns, len(rows), self.constants)
         right = evaluate(self.right, columns, len(rows), self.constants)
         true = holds(self.comparison, left, right, self.constants)
+        valid = left.both(right)
         if self.negated:
-            valid = left.both(right)
             true = ~true if valid is None else ~true & valid
-        return _selected(rows, true)
+        if self.without_value and valid is not None:
+            true |= ~valid
+        return selected(rows, true)
 
 
 _COMPARISONS = {"=": EQUAL, "!=": UNEQUAL, "<": LESS, ">=": NOT_LESS, ">": MORE, "<=": NOT_MORE}
@@ -104,8 +107,9 @@ class LetStep:
         wider = np.empty((len(rows), rows.shape[1] + 1), np.int64)
         wider[:, :-1] = rows
         wider[:, -1] = values.codes
-        return wider if values.valid is None else _selected(wider, values.valid)
+        return wider if values.valid is None else selected(wider, values.valid)
 
 
-def _selected(rows: Ints, mask: Mask) -> Ints:
+def selected(rows: Ints, mask: Mask) -> Ints:
+    """The rows that the mask lets pass."""
     return rows if mask.all() else rows[mask]

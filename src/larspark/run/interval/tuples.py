@@ -1,8 +1,6 @@
 """Tuple windows: elements are in the window until enough others have arrived after them."""
 
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +17,14 @@ from larspark.run.interval.kernels.groups import (
     group_arrivals,
     group_members,
     group_rebuild,
+)
+from larspark.run.interval.kernels.last import (
+    ARRIVED,
+    NEXT,
+    OLDEST,
+    ORDINAL,
+    ROW,
+    last_arrivals,
 )
 from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
@@ -57,16 +63,11 @@ class Among:
         return elements
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """Rows that are in the window, with their numbers, which ascend."""
-
-    numbers: Ints
-    rows: Ints
-
-
 class LastTuples:
     """`[#n]`: an element is in the window until the n-th element after it arrives."""
+
+    _members: Ints
+    _counters: Ints
 
     def __init__(
         self, signature: Signature, among: Among, past: int, future: int, clock: Clock
@@ -74,9 +75,11 @@ class LastTuples:
         self._signature = signature
         self._among = among
         self._past = past
-        self._future = future
+        # Without hindsight nobody knows the next tuples.
+        self._future = future if clock.hindsight else 0
         self._clock = clock
         self._width = TO + 2 + signature.arity
+        self._none = Elements(np.empty((0, self._width), np.int64), np.empty(0, np.int64))
         self.consumers: list[Node] = []
         self.clear()
 
@@ -86,49 +89,40 @@ class LastTuples:
         every = [found for found in counted.values() if len(found.order)]
         if not every:
             return
-        order = np.concatenate([found.order for found in every])
-        times = np.concatenate([found.rows[:, TIME] for found in every])
-        turns = np.argsort(order, kind="stable")
-        order, times = order[turns], times[turns]
-        base = self._count
-        self._count += len(order)
-        self._push_out(times, base)
-        own = counted.get(self._signature)
-        if own is not None and len(own.rows):
-            self._take_in(own.rows, np.searchsorted(order, own.order), times, base)
-
-    def _take_in(self, rows: Ints, places: Ints, times: Ints, base: int) -> None:
-        rows = rows.copy()
-        if self._clock.hindsight:
-            # The next tuples are in the window, too: from when the one `future` before arrives.
-            earlier = places - self._future
-            came = np.where(earlier < 0, self._clock.start, times[np.maximum(earlier, 0)])
-            rows[:, FROM] = np.minimum(came, rows[:, TIME]) if self._future else rows[:, TIME]
+        own = counted.get(self._signature, self._none)
+        if len(every) == 1 and every[0] is own:
+            places, times = np.arange(len(own.order)), own.rows[:, TIME]
         else:
-            rows[:, FROM] = rows[:, TIME]
-        last = places + self._past
-        gone = last < len(times)
-        rows[gone, TO] = times[last[gone]] - 1
-        rows[~gone, TO] = FOREVER
-        if np.any(~gone):
-            self._waiting.append(_Waiting(base + places[~gone], rows[~gone]))
-        self._pass_on(1, rows[rows[:, FROM] <= rows[:, TO]])
+            order = np.concatenate([found.order for found in every])
+            turns = np.argsort(order, kind="stable")
+            places = np.searchsorted(order[turns], own.order)
+            times = np.concatenate([found.rows[:, TIME] for found in every])[turns]
+        self._reserve(len(own.rows))
+        inside, outside = last_arrivals.run(
+            self._members,
+            self._counters,
+            own.rows,
+            places,
+            np.ascontiguousarray(times),
+            self._past,
+            self._future,
+            self._clock.start,
+        )
+        self._pass_on(-1, outside)
+        self._pass_on(1, inside)
 
-    def _push_out(self, times: Ints, base: int) -> None:
-        """Rows from before whose n-th follower is among the new elements."""
-        while self._waiting:
-            oldest = self._waiting[0]
-            count = int(np.searchsorted(oldest.numbers, self._count - self._past))
-            if count == 0:
-                return
-            rows = oldest.rows[:count].copy()
-            rows[:, FROM] = times[oldest.numbers[:count] + self._past - base]
-            self._pass_on(-1, rows)
-            self._waiting.popleft()
-            if count < len(oldest.numbers):
-                rest = _Waiting(oldest.numbers[count:], oldest.rows[count:])
-                self._waiting.appendleft(rest)
-                return
+    def _reserve(self, more: int) -> None:
+        """Make room at the end, which members move away from as they get old."""
+        oldest, following = self._counters[OLDEST], self._counters[NEXT]
+        if following + more <= len(self._members):
+            return
+        members = self._members[oldest:following]
+        # At most half of the room is full then, so that moving pays.
+        if 2 * (len(members) + more) <= len(self._members):
+            self._members[: len(members)] = members
+        else:
+            self._members = grown(members, len(members) + 2 * more)
+        self._counters[OLDEST], self._counters[NEXT] = 0, len(members)
 
     def _pass_on(self, sign: int, rows: Ints) -> None:
         if len(rows):
@@ -139,28 +133,26 @@ class LastTuples:
         """Nothing gets old here: only arrivals push out."""
 
     def clear(self) -> None:
-        self._count = 0
-        self._waiting: deque[_Waiting] = deque()
+        self._members = np.empty((_SMALLEST, ROW + self._width), np.int64)
+        self._counters = np.zeros(3, np.int64)
 
     def state(self) -> State:
-        numbers = [waiting.numbers for waiting in self._waiting]
-        rows = [waiting.rows for waiting in self._waiting]
+        members = self._members[self._counters[OLDEST] : self._counters[NEXT]]
         return {
-            "count": np.array([self._count], np.int64),
-            "numbers": np.concatenate([np.empty(0, np.int64), *numbers]),
-            "rows": np.concatenate([np.empty((0, self._width), np.int64), *rows]),
+            "count": self._counters[ARRIVED:].copy(),
+            "numbers": members[:, ORDINAL].copy(),
+            "rows": members[:, ROW:].copy(),
         }
 
     def load(self, state: Mapping[str, Ints]) -> None:
         rows, numbers = state["rows"], state["numbers"]
         if rows.shape != (len(numbers), self._width):
             raise ValueError("the rows of a tuple window have another width")
-        self._count = int(state["count"][0])
-        self._waiting = deque([_Waiting(numbers, rows)] if len(rows) else [])
+        self._members = np.column_stack([numbers, rows])
+        self._counters = np.array([0, len(rows), state["count"][0]], np.int64)
 
     def size(self) -> tuple[int, int]:
-        rows = sum(len(waiting.rows) for waiting in self._waiting)
-        return rows, 8 * rows * (self._width + 1)
+        return int(self._counters[NEXT] - self._counters[OLDEST]), self._members.nbytes
 
 
 class LastOfGroups:

@@ -14,7 +14,8 @@ from larspark.run.asp.solving import Solvable
 from larspark.run.asp.task import Task
 from larspark.run.asp.views import View
 from larspark.run.tms.labelled import Labelled
-from larspark.run.tms.network import GiveUpError, Network
+from larspark.run.tms.network import Network
+from larspark.run.tms.search import GiveUpError
 
 SEVERAL = (
     "the program can have several answer streams: "

@@ -1,0 +1,245 @@
+"""Time points: where their values come from, and what keeps them in the windows above them.
+
+A time point of its own gets its values from the atoms that are read there. If there are none, it
+lies in a window around another time point, or one that has values lies in a window around it: then
+it ranges over finitely many. Only if all that fails, every time point of the window is tried.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from larspark.base.atoms import Atom
+from larspark.base.problems import Span
+from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.tree import Comparison
+from larspark.meaning.frames import linear
+from larspark.plan.binding import bound_by
+from larspark.plan.literals import Condition, Literal, Point, Reading, cannot, time_variable
+from larspark.plan.operators import Mode, Reach
+from larspark.plan.windows import Around, View, view_of
+
+
+class Range(NamedTuple):
+    """A variable takes every integer from `low` to `high`."""
+
+    variable: Variable
+    low: Term
+    high: Term
+    span: Span
+
+
+class Inside(NamedTuple):
+    """A variable is a time point of the timeline, within reach of the evaluation time."""
+
+    variable: Variable
+    reach: Reach
+    span: Span
+
+
+class Placement(NamedTuple):
+    """What makes the time points of a conjunction what they have to be."""
+
+    readings: list[Reading]
+    ranges: list[Range]
+    insides: list[Inside]
+    conditions: list[Condition]
+    # How far from the evaluation time a time point can lie at all.
+    reaches: dict[Variable, Reach]
+
+
+def place(literals: Sequence[Literal], moment: Atom) -> Placement:
+    """Place the time points of a conjunction; `moment` is an atom that always holds."""
+    points = list(dict.fromkeys(literal for literal in literals if isinstance(literal, Point)))
+    views = [view_of(point.scope, None) for point in points]
+    placement = Placement([], [], [], [], _reaches(literals, points, views))
+    # Windows that a range has already taken into account, by the number of their point.
+    taken: set[tuple[int, Around]] = set()
+    bound = bound_by(literals)
+    while True:
+        pending = [n for n, point in enumerate(points) if point.variable not in bound]
+        if not pending:
+            break
+        for number in pending:
+            found = _range(number, points, views, bound)
+            if found is not None:
+                placement.ranges.append(found[0])
+                taken.add(found[1])
+                break
+        else:
+            number = pending[0]
+            placement.readings.append(_all_moments(points[number], moment))
+        bound = bound_by(literals, {*bound, points[number].variable})
+    readings = [*literals, *placement.readings]
+    for number, (point, view) in enumerate(zip(points, views, strict=True)):
+        if not _is_certain(point, view, readings):
+            if view.tuples is not None:
+                hint = "use the engine `asp`, or a time window"
+                raise cannot("tell the time points of a tuple window", point.span, hint)
+            placement.insides.append(Inside(point.variable, view.reach, point.span))
+        for around in view.around:
+            if (number, around) not in taken:
+                placement.conditions.extend(_conditions(point, around))
+    return placement
+
+
+def _range(
+    number: int, points: Sequence[Point], views: Sequence[View], bound: set[Variable]
+) -> tuple[Range, tuple[int, Around]] | None:
+    """A finite range for a time point, by a window in which it lies or that lies around it."""
+    point = points[number]
+    for around in views[number].around:
+        low, high = window_of(around)
+        if low is not None and around.anchor in bound:
+            return Range(point.variable, low, high, point.span), (number, around)
+    for other, (inner, view) in enumerate(zip(points, views, strict=True)):
+        for around in view.around:
+            if around.anchor == point.variable and inner.variable in bound:
+                ends = seen_from(around, inner.variable)
+                if ends is not None:
+                    return Range(point.variable, *ends, point.span), (other, around)
+    return None
+
+
+def _all_moments(point: Point, moment: Atom) -> Reading:
+    view = view_of(point.scope, None)
+    if view.tuples is not None:
+        hint = "use the engine `asp`, or a time window"
+        raise cannot("tell the time points of a tuple window", point.span, hint)
+    scope = tuple(placed for placed in point.scope if placed.position is None)
+    return Reading(moment, Mode.AT, point.variable, scope, False, point.span)
+
+
+def window_of(around: Around) -> tuple[Term | None, Term]:
+    """The first and the last time point of a window around another one.
+
+    >>> from larspark.base.atoms import term_text
+    >>> [term_text(end) for end in window_of(Around(Variable("T"), 5, 0, 1))]
+    ['T-5', 'T']
+    """
+    pivot: Term = around.anchor
+    if around.every > 1:
+        pivot = Arithmetic("-", (pivot, Arithmetic("mod", (pivot, around.every))))
+    low = None if around.past is None else _plus(pivot, -around.past)
+    return low, _plus(pivot, around.future)
+
+
+def seen_from(around: Around, inner: Variable) -> tuple[Term, Term] | None:
+    """The first and the last time point whose window has the inner one; None without a last.
+
+    >>> from larspark.base.atoms import term_text
+    >>> [term_text(end) for end in seen_from(Around(Variable("T"), 5, 1, 1), Variable("U"))]
+    ['U-1', 'U+5']
+    """
+    if around.past is None:
+        return None
+    low, high = _plus(inner, -around.future), _plus(inner, around.past)
+    hop = around.every
+    if hop > 1:
+        # Up to the next multiple, and down to the last one, after which the pivot stays for a hop.
+        up = Arithmetic("mod", (Arithmetic("-", (around.future, inner)), hop))
+        low = Arithmetic("+", (low, up))
+        high = Arithmetic("-", (high, Arithmetic("mod", (high, hop))))
+        high = _plus(high, hop - 1)
+    return low, high
+
+
+def _plus(term: Term, offset: int) -> Term:
+    if not offset:
+        return term
+    return Arithmetic("+" if offset > 0 else "-", (term, abs(offset)))
+
+
+def _conditions(point: Point, around: Around) -> Iterator[Condition]:
+    if around.anchor == point.variable and around.every == 1:
+        return
+    low, high = window_of(around)
+    if low is not None:
+        yield Condition(Comparison(">=", point.variable, low, point.span), False)
+    yield Condition(Comparison("<=", point.variable, high, point.span), False)
+
+
+def _is_certain(point: Point, view: View, literals: Sequence[Literal]) -> bool:
+    """Is something read at the time point that only the same or a smaller window can show?"""
+    return any(
+        literal.scope == point.scope
+        or (
+            view.tuples is None and _lies_in(view_of(literal.scope, literal.atom).reach, view.reach)
+        )
+        for literal in _read_at_points(literals)
+        if not literal.negated and time_variable(literal.time or 0) == point.variable
+    )
+
+
+def _read_at_points(literals: Sequence[Literal]) -> Iterator[Reading]:
+    for literal in literals:
+        if isinstance(literal, Reading) and literal.mode is Mode.AT:
+            yield literal
+
+
+def _lies_in(inner: Reach, outer: Reach) -> bool:
+    if inner == outer or outer == Reach():
+        return True
+    return (
+        inner.every == outer.every == 1
+        and _least(inner.past, outer.past) == inner.past
+        and _least(inner.future, outer.future) == inner.future
+    )
+
+
+def _least(*bounds: int | None) -> int | None:
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def meet(one: Reach, other: Reach) -> Reach:
+    """The reach of both, of which one may hop."""
+    if one.every > 1 or other.every > 1:
+        return one if one.every > 1 else other
+    return Reach(_least(one.past, other.past), _least(one.future, other.future))
+
+
+def _more(bound: int | None, by: int | None) -> int | None:
+    return None if bound is None or by is None else max(0, bound + by)
+
+
+def _sliding(reach: Reach) -> Reach:
+    """A sliding window that has all time points of a hopping one."""
+    past = None if reach.past is None else reach.past + reach.every - 1
+    return Reach(past, reach.future)
+
+
+def _reaches(
+    literals: Sequence[Literal], points: Sequence[Point], views: Sequence[View]
+) -> dict[Variable, Reach]:
+    """Bounds on how far time points lie from the evaluation time, passed on from one to another."""
+    reaches: dict[Variable, Reach] = {}
+    # (U, V, d, e): U lies in [V - d, V + e].
+    links: list[tuple[Variable, Variable, int | None, int | None]] = []
+
+    def narrow(variable: Variable, reach: Reach) -> None:
+        reaches[variable] = meet(reaches.get(variable, Reach()), reach)
+
+    def link(term: Term) -> None:
+        pin = linear(term)
+        if pin is not None and not isinstance(term, Variable):
+            name, offset = pin
+            links.append((time_variable(term), Variable(name), -offset, offset))
+            links.append((Variable(name), time_variable(term), offset, -offset))
+
+    for point, view in zip(points, views, strict=True):
+        narrow(point.variable, _sliding(view.reach))
+        link(point.time)
+        for anchor, past, future, every in view.around:
+            back = None if past is None else past + every - 1
+            links.append((point.variable, anchor, back, future))
+            links.append((anchor, point.variable, future, back))
+    for reading in _read_at_points(literals):
+        if reading.time is not None:
+            link(reading.time)
+            if not reading.negated:
+                reach = _sliding(view_of(reading.scope, reading.atom).reach)
+                narrow(time_variable(reading.time), reach)
+    for _ in links:
+        for variable, other, before, after in links:
+            reach = reaches.get(other, Reach())
+            narrow(variable, Reach(_more(reach.past, before), _more(reach.future, after)))
+    return reaches

@@ -1,0 +1,196 @@
+"""The work on one piece of one stage: facts and parcels in, parcels out. Arrow to Arrow.
+
+A parcel is addressed to a piece of a later stage, and then holds what was derived of a predicate;
+or it is addressed behind the last stage, and then holds answers. Pieces hand on what is not for
+their stage, so that nothing is derived twice although stages follow each other.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.atoms import Signature
+from larspark.base.facts import ColumnBatch
+from larspark.feeds import parse_ground_atom
+from larspark.meaning.stages import Stage
+from larspark.run.interval.answers import IntervalAnswers
+from larspark.run.interval.engine import IntervalEngine
+from larspark.run.interval.handing import Derived, constants_of
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
+from larspark.scale.grid import bucket
+from larspark.scale.job import Loaded
+from larspark.scale.joined import packed_answers
+from larspark.scale.pack import rows_by_shard, to_bytes
+from larspark.scale.step import SCHEMA as ANSWERS
+from larspark.scale.step import Facts, in_arrival_order, unpacked
+
+SCHEMA = pa.schema(
+    [
+        ("stage", pa.int32()),
+        ("target", pa.int32()),
+        ("place", pa.int32()),
+        ("predicate", pa.string()),
+        ("payload", pa.binary()),
+    ]
+)
+SPARK_SCHEMA = "stage int, target int, place int, predicate string, payload binary"
+
+# The places of what was derived, where facts have that of their shape.
+_AT_ITS_TIME, _PINNED = -1, -2
+
+
+class Parcel(NamedTuple):
+    """A payload for a piece of a stage; answers are for a bucket behind the last stage."""
+
+    stage: int
+    target: int
+    place: int
+    predicate: str | None
+    payload: bytes
+
+
+def work(
+    incoming: pa.Table, loaded: Loaded, buckets: int, read: Callable[[int], list[Facts]] | None
+) -> pa.Table:
+    """The parcels that a piece of a stage sends, those that it only hands on among them.
+
+    Facts come as parcels, too, unless the piece is to `read` them. Pieces beyond those of the stage
+    have nothing to do but to hand on.
+    """
+    piece, stage = incoming["piece"][0].as_py(), loaded.job.stage
+    others = incoming.filter(pc.not_equal(incoming["stage"], stage)).select(SCHEMA.names)
+    if piece >= loaded.job.grid.pieces:
+        return others
+    mine = incoming.filter(pc.equal(incoming["stage"], stage)).select(SCHEMA.names)
+    # Every piece has a row without a payload, so that it is worked on although nothing comes.
+    rows = [Parcel(**row) for row in mine.to_pylist() if row["payload"] is not None]
+    if read is not None:
+        facts = read(piece)
+    else:
+        facts = unpacked((r.place, r.predicate or "", r.payload) for r in rows if r.place >= 0)
+    sent = stage_parcels(piece, facts, handed(rows), loaded, buckets)
+    columns = zip(*sent, strict=True) if sent else [()] * len(SCHEMA)
+    arrays = [pa.array(c, field.type) for c, field in zip(columns, SCHEMA, strict=True)]
+    return pa.concat_tables([others, pa.table(arrays, schema=SCHEMA)])
+
+
+def handed(parcels: Iterable[Parcel]) -> Iterator[tuple[Derived, pa.Table]]:
+    """What earlier stages derived, out of the parcels of a piece."""
+    for _, _, place, predicate, payload in parcels:
+        if place < 0 and predicate is not None:
+            table = pa.ipc.open_stream(payload).read_all()
+            pinned = place == _PINNED
+            arity = table.num_columns - 2 - pinned
+            yield Derived(Signature(predicate, arity), pinned), table
+
+
+def stage_parcels(
+    piece: int,
+    facts: Sequence[Facts],
+    given: Iterable[tuple[Derived, pa.Table]],
+    loaded: Loaded,
+    buckets: int,
+) -> list[Parcel]:
+    """What a piece of a stage derives, for those who read it, and its answers."""
+    job, number = loaded.job, loaded.job.stage or 0
+    stage, shard = loaded.stages[number], job.grid.shard(piece)
+    first, last = job.grid.slice(piece)
+    start = job.grid.timeline_start(piece)
+    later = frozenset[Signature]().union(*(other.handed for other in loaded.stages[number + 1 :]))
+    session, engine = _begin(shard, start, loaded)
+    engine.take_over(stage.handed, given, later & stage.derives)
+    segments = in_arrival_order(facts, job.counts_tuples)
+    session.append(ColumnBatch(segments, job.end if job.hindsight else last))
+    if start < first:
+        # The overlap with the slice before: what follows there counts, its answers do not.
+        session.advance(first - 1)
+    answers = session.advance(last)
+    if not isinstance(answers, IntervalAnswers):
+        raise TypeError("stages are for the interval engine")
+    parcels = list(_posted(engine.hand_on(start, last), piece, stage, loaded))
+    whole, parts = _answers(answers, shard, stage, loaded)
+    packed = packed_answers(whole, piece, job.grid, buckets, parts)
+    behind = len(loaded.stages)
+    for target, complete, payload in zip(*(c.to_pylist() for c in packed.columns), strict=True):
+        parcels.append(Parcel(behind, target, int(complete), None, payload))
+    return parcels
+
+
+def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, IntervalEngine]:
+    """A session of a stage, with the program's own elements that belong to the shard."""
+    job, checked = loaded.job, loaded.checked
+    if job.grid.shards > 1:
+        own = (e for e in checked.elements if e.atom.signature in loaded.key)
+        checked = replace(checked, elements=tuple(e for e in own if loaded.owner(e.atom) == shard))
+    settings = Settings(start, job.hindsight, job.until)
+    session = Session(checked, loaded.background, job.engine, settings)
+    if not isinstance(session.engine, IntervalEngine):
+        raise TypeError("stages are for the interval engine")
+    return session, session.engine
+
+
+def _posted(
+    derived: Iterable[tuple[Derived, pa.Table]], piece: int, stage: Stage, loaded: Loaded
+) -> Iterator[Parcel]:
+    """What was derived, addressed to all stages that read it."""
+    grid = loaded.job.grid
+    number = loaded.job.stage or 0
+    slice_number, slices = piece % len(grid.starts), len(grid.starts)
+    for what, table in derived:
+        signature, pinned = what
+        if grid.shards > 1 and signature not in loaded.apart | stage.parts:
+            mine = _shards(table, loaded.key.get(signature), grid.shards) == grid.shard(piece)
+            table = table.filter(pa.array(mine))
+        place = _PINNED if pinned else _AT_ITS_TIME
+        for reader in range(number + 1, len(loaded.stages)):
+            reading = loaded.stages[reader]
+            if signature not in reading.handed or not table.num_rows:
+                continue
+            for shard, part in _spread(table, signature, reading, loaded.job.stage_shards):
+                target = shard * slices + slice_number
+                yield Parcel(reader, target, place, signature.predicate, to_bytes(part))
+
+
+def _spread(
+    table: pa.Table, signature: Signature, reading: Stage, shards: int
+) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of a predicate by the shards of a stage that reads it."""
+    if reading.key is None:
+        yield 0, table
+        return
+    homes = None
+    if signature not in reading.everywhere:
+        homes = _shards(table, reading.key.get(signature), shards)
+    for shard, rows in rows_by_shard(homes, 0, table.num_rows, shards):
+        yield shard, table if rows is None else table.take(pa.array(rows))
+
+
+def _shards(table: pa.Table, place: int | None, shards: int) -> npt.NDArray[np.int64]:
+    """The shard of each row that was derived; the first has all that have no key."""
+    if place is None:
+        return np.zeros(table.num_rows, dtype=np.int64)
+    values, places = constants_of(table, place)
+    homes = np.array([bucket(value) % shards for value in values], dtype=np.int64)
+    return homes[places]
+
+
+def _answers(
+    answers: IntervalAnswers, shard: int, stage: Stage, loaded: Loaded
+) -> tuple[pa.Table, pa.Table]:
+    """The answers that a shard gives, and those that it gives in parts."""
+    whole, parts = [ANSWERS.empty_table()], [ANSWERS.empty_table()]
+    for signature, table in answers.tables().items():
+        if loaded.job.grid.shards == 1 or signature in loaded.apart:
+            whole.append(table)
+        elif signature in stage.parts:
+            parts.append(table)
+        else:
+            atoms = map(parse_ground_atom, table["atom"].to_pylist())
+            whole.append(table.filter(pa.array([loaded.owner(a) == shard for a in atoms])))
+    return pa.concat_tables(whole), pa.concat_tables(parts)
