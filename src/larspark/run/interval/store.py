@@ -225,7 +225,8 @@ class Store:
             told, began, gone = cover_settle.run(
                 self._rows, self._waits, self._due, self._counters, upto, begun
             )
-            return told[:began], told[len(told) - gone :]
+            if told is not None:
+                return told[:began], told[len(told) - gone :]
         return self._none, self._none
 
     def rows(self) -> Ints:

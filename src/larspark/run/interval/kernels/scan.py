@@ -73,6 +73,7 @@ def read_lines(
     order is asked for and something else comes, there is no answer: that is told by NONE.
     """
     mode, past, future, every = frame[MODE], frame[PAST], frame[FUTURE], frame[EVERY]
+    start, end, moves, pins = frame[START], frame[END], frame[MOVES], frame[PINS]
     count = 0
     for source in range(begin, stop):
         low, high = batch[source, FROM], batch[source, TO]
@@ -94,8 +95,8 @@ def read_lines(
             value = _value(batch, source, tests[number, LEFT])
             if test == WITHIN:
                 time = value >> _TAG_BITS
-                passes = value & _TAG == 0 and frame[START] <= time and time <= frame[END]
-                if frame[MOVES] != 0:
+                passes = value & _TAG == 0 and start <= time and time <= end
+                if moves != 0:
                     low = max(low, time)
             else:
                 other = tests[number, CODE]
@@ -112,7 +113,7 @@ def read_lines(
         out[count, TO] = min(high, FOREVER)
         for number in range(pick.shape[0]):
             out[count, KEYS + number] = _value(batch, source, pick[number])
-        if frame[PINS] != 0:
+        if pins != 0:
             out[count, KEYS] >>= _TAG_BITS
         count += 1
     return count
