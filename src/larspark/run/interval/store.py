@@ -253,8 +253,8 @@ class Store:
             return
         # Old rows that still hold stand in the way of the ring, or it is too small.
         rows = self.rows()
-        room = len(rows) + 2 * more
-        self._fill(rows, self.settled, max(len(self._rows), len(rows) + room))
+        needed = len(rows) + len(rows) // 2 + 2 * more
+        self._fill(rows, self.settled, max(len(self._rows), needed))
         self._room -= more
 
     def _has_room(self, more: int) -> bool:
