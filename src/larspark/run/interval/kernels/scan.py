@@ -77,18 +77,6 @@ def read_lines(
     count = 0
     for source in range(begin, stop):
         low, high = batch[source, FROM], batch[source, TO]
-        if mode != KEEP:
-            first, last = low, high
-            if mode != RUN:
-                first = last = batch[source, TIME]
-            if future != NONE:
-                low = max(low, _not_before(first - future, every))
-            if mode == RUN:
-                high = FOREVER
-            if past != NONE:
-                high = min(high, _not_before(last + past + 1, every) - 1)
-            if mode == NOW:
-                low, high = max(low, first), min(high, last)
         passes = True
         for number in range(tests.shape[0]):
             test = tests[number, TEST]
@@ -107,7 +95,21 @@ def read_lines(
                 passes = _compares(test, value, other)
             if not passes:
                 break
-        if not passes or low > high:
+        if not passes:
+            continue
+        if mode != KEEP:
+            first, last = batch[source, FROM], batch[source, TO]
+            if mode != RUN:
+                first = last = batch[source, TIME]
+            if future != NONE:
+                low = max(low, _not_before(first - future, every))
+            if mode == RUN:
+                high = FOREVER
+            if past != NONE:
+                high = min(high, _not_before(last + past + 1, every) - 1)
+            if mode == NOW:
+                low, high = max(low, first), min(high, last)
+        if low > high:
             continue
         out[count, FROM] = low
         out[count, TO] = min(high, FOREVER)
