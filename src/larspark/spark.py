@@ -5,6 +5,7 @@ from typing import Any
 
 from larspark.api import Program
 from larspark.feeds import Stream
+from larspark.feeds.live.spool import spool
 from larspark.scale import batch
 from larspark.scale import replay as spooled
 from larspark.scale.batch import outputs, points
@@ -15,11 +16,13 @@ from larspark.scale.shapes import Given
 from larspark.scale.sql import DataFrame
 from larspark.scale.streaming import query
 from larspark.scale.streaming.failures import wait
+from larspark.scale.streaming.growing import follow
 from larspark.scale.streaming.progress import watch
 from larspark.scale.streaming.sink import json_lines
 
 __all__ = [
     "collect",
+    "follow",
     "json_lines",
     "local_session",
     "models",
@@ -28,6 +31,7 @@ __all__ = [
     "problems",
     "replay",
     "run",
+    "spool",
     "stream",
     "wait",
     "watch",
@@ -70,8 +74,8 @@ def stream(
     """The answers of a program over streaming DataFrames of facts, as a streaming DataFrame.
 
     The options are those of `larspark.scale.streaming.query.stream`: `time`, `map`, `order`,
-    `watermark`, `background`, `engine`, `start`, `until`, `shards`, `form`, `late`, `on_error`,
-    `on_program_change`.
+    `watermark`, `keep`, `background`, `engine`, `start`, `until`, `shards`, `form`, `late`,
+    `on_error`, `on_program_change`.
     """
     syntax = program.syntax if isinstance(program, Program) else program
     return query.stream(syntax, facts, **options)

@@ -92,6 +92,46 @@ def test_a_conjunction_below_some_is_a_join_at_one_time_point() -> None:
     ]
 
 
+def test_a_window_below_some_is_a_band_around_a_time_point() -> None:
+    text = "q(X) :- [9] some (a(X) and not [+2] some b(X))."
+    assert planned(text).splitlines() == [
+        "1. part1/2",
+        "   derive part1(@0,X)  line 1",
+        "     where @1 <= @0+2  line 1",
+        "       where @1 >= @0  line 1",
+        "         join on X  line 1",
+        "           [9] @@0 a(X)  line 1",
+        "           [9] @@1 b(X)  line 1",
+        "2. q/1",
+        "   derive q(X)  line 1",
+        "     without on @0, X  line 1",
+        "       [9] @@0 a(X)  line 1",
+        "       part1(@0,X)  line 1",
+    ]
+
+
+def test_always_is_that_there_is_no_other_time_point() -> None:
+    assert planned("q(X) :- [9] some reset [2] always a(X).").splitlines() == [
+        "1. part1/2",
+        "   derive part1(@0,X)  line 1",
+        "     without on X, @1  line 1",
+        "       within the timeline: @1  line 1",
+        "         each @1 from @0-2 to @0  line 1",
+        "           [9] @@0 a(X)  line 1",
+        "       [11] @@1 a(X)  line 1",
+        "2. q/1",
+        "   derive q(X)  line 1",
+        "     without on @0, X  line 1",
+        "       [9] @@0 a(X)  line 1",
+        "       part1(@0,X)  line 1",
+    ]
+
+
+def test_names_of_parts_are_not_those_of_the_program() -> None:
+    lines = planned("q :- part1(X), moment, [3] some (a(X) and not [1] some b(X)).").splitlines()
+    assert lines[0] == "1. part1_/2"
+
+
 def test_a_disjunction_in_a_body_becomes_several_rules() -> None:
     lines = planned("q(X) :- p(X), ([3] some a(X) or not b(X)).").splitlines()
     assert sum("derive q(X)" in line for line in lines) == 2

@@ -1,7 +1,8 @@
 """Every engine gives what the definitions give, on random programs and streams.
 
-Streams are fed in one piece, tick by tick and in random cuts, and some sessions are saved and
-restored on the way. `LARSPARK_PAIRS` sets how many pairs of a program and a stream are drawn.
+Streams are fed in one piece, tick by tick and in random cuts, some element by element, and some
+sessions are saved and restored on the way. `LARSPARK_PAIRS` sets how many pairs of a program and a
+stream are drawn.
 """
 
 import os
@@ -93,7 +94,9 @@ def cuts(random: Random, first: int, last: int) -> list[int]:
 
 
 def run(case: Case, checked: Checked, engine: str, stops: list[int], random: Random) -> Output:
-    settings = Settings(case.start, case.hindsight, case.until)
+    # The last tick of a time point says what the time point says.
+    push = engine == "interval" and random.random() < 0.15
+    settings = Settings(case.start, case.hindsight, case.until, push=push)
 
     def fresh() -> Session:
         return Session(checked, case.background, engine, settings)

@@ -17,7 +17,7 @@ from larspark.scale import parcels
 from larspark.scale.facts import Shape, atom_shape
 from larspark.scale.job import Job, load
 from larspark.scale.joined import join_partition
-from larspark.scale.layout import Wish
+from larspark.scale.layout import Room, Wish
 from larspark.scale.pack import SCHEMA, pack_partition
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.step import answer_piece
@@ -37,7 +37,7 @@ def job_for(
         for batch in survey_partition(batches, shape, prepared.tick, prepared.first_key)
         for row in batch.to_pylist()
     ]
-    return prepared.job(combine(rows), to, parallelism=2)
+    return prepared.job(combine(rows), to, Room(2))
 
 
 def answers_of(job: Job, sources: Sequence[tuple[Shape, Partitions]]) -> list[Interval]:

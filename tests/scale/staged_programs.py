@@ -75,10 +75,9 @@ def _rule(random: Random, head: str, below: list[str], names: dict[str, int]) ->
     extra = ["X != Y"] if "X" in bound and "Y" in bound and random.random() < 0.15 else []
     pin = random.choice(["", "@T ", "@T+1 ", "@T-2 "]) if "T" in bound else ""
     terms = [v for v in bound if v != "T"] or ["x"]
-    args = [random.choice([*terms, *terms, *terms, "x", f"{terms[0]}+1"]) for _ in range(9)]
-    return (
-        f"{pin}{_atom(head, args[: names[head]])} :- {', '.join([*positive, *negative, *extra])}."
-    )
+    odd = ["x", f"{terms[0]}+1"] if terms != ["x"] else ["x"]
+    args = [random.choice([*terms, *terms, *terms, *odd]) for _ in range(names[head])]
+    return f"{pin}{_atom(head, args)} :- {', '.join([*positive, *negative, *extra])}."
 
 
 def _formula(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from larspark.run.protocol import Settings
-from larspark.scale import files, spread, step, survey
+from larspark.scale import files, look, spread, step, survey
 from larspark.scale.job import Loaded, load
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import prepare
@@ -35,9 +35,9 @@ def pass_through(
         sources = find_sources(facts, None, task.mapping, None)
     else:
         sources = find_file_sources(task.folder, None, task.mapping, None)
-    surveyed = spread.survey_of(session, sources, prepared)
+    surveyed = look.survey_of(session, sources, prepared)
     seen = survey.combine([row for rows in surveyed for row in rows])
-    job = prepared.job(seen, None, spread.parallelism(session))
+    job = prepared.job(seen, None, spread.room(session, sources))
     if job is None:
         return
     text = job.text()

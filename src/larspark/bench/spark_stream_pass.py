@@ -16,6 +16,7 @@ from larspark.scale.streaming.live import Live
 from larspark.scale.streaming.operator import ShardOperator
 from larspark.scale.streaming.output import schema
 from larspark.scale.streaming.query import Inlet, answers
+from larspark.scale.streaming.spent import Spent
 from larspark.scale.streaming.step import Stepped
 
 
@@ -48,6 +49,7 @@ class PassingOperator(ShardOperator):
             answered=0,
             lag=0,
             state=state,
+            spent=Spent(),
         )
 
 
@@ -59,6 +61,7 @@ def passed(facts: DataFrame, state_bytes: int) -> DataFrame:
         job=prepared.job_on(Grid(SHARDS, (0,), 0, 0), end=0).text(),
         start=None,
         delay=DELAY,
+        keep=0,
         sources=1,
         form="intervals",
         late="count",

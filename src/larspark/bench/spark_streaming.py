@@ -28,8 +28,8 @@ from larspark.run.session import Session
 
 MAPPING = "t -> temp(a0, a1)"
 COLUMNS = "t long, a0 long, a1 long"
-# What `stream` takes by itself: twice the partitions of the state.
-SHARDS = 2 * CORES
+# What `stream` takes by itself: the partitions of the state.
+SHARDS = CORES
 DELAY = 2
 # Each core reads a file of a micro-batch.
 FILES = CORES

@@ -32,7 +32,7 @@ from larspark.language.tree import (
     Window,
     Windowed,
 )
-from larspark.meaning.walk import has_witness, term_variables
+from larspark.meaning.walk import sees_only_atoms, term_variables
 
 Offset: TypeAlias = int | float
 
@@ -148,7 +148,7 @@ def frames(formula: Formula, frame: Frame, times: Times) -> Iterator[tuple[Formu
                 inner = replace(frame, now=now, inside=True)
                 pending.append((body, inner))
             case Windowed(window, body):
-                pending.append((body, _windowed(window, frame)))
+                pending.append((body, _windowed(window, body, frame)))
             case Reset(body):
                 pending.append((body, _reset(frame)))
             case _:
@@ -235,16 +235,19 @@ def _pinned(time: Term, body: Formula, frame: Frame, times: Times) -> View:
         pin = pin.meet(frame.timeline.times)
     oldest = min(pin.low, frame.counted_from)
     # An atom that holds at a time point shows that the timeline reaches back so far.
-    if oldest == -math.inf or (frame.grouped and not has_witness(body)):
+    if oldest == -math.inf or (frame.grouped and not sees_only_atoms(At(time, body))):
         return View(pin, frame.timeline.floor)
     return View(pin, Floor(oldest))
 
 
-def _windowed(window: Window, frame: Frame) -> Frame:
+def _windowed(window: Window, body: Formula, frame: Frame) -> Frame:
     match window:
         case TimeWindow() if frame.inside:
-            inside = window.every == 1
-            return replace(frame, timeline=_time_window(window, frame), inside=inside)
+            timeline, inside = _time_window(window, frame), window.every == 1
+            if frame.grouped and not sees_only_atoms(body):
+                # Where the timeline starts depends on the oldest group, however old that is.
+                timeline = View(timeline.times, frame.timeline.floor)
+            return replace(frame, timeline=timeline, inside=inside)
         case TupleWindow() if frame.inside:
             time, tuples = frame.now.floor
             counted_from = (time if tuples == 0 else -math.inf) if window.future else math.inf

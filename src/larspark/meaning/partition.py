@@ -16,12 +16,9 @@ from typing import NamedTuple, TypeAlias
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Variable
 from larspark.language.tree import (
-    Always,
     FilterWindow,
     Formula,
-    Implies,
     NamedWindow,
-    Not,
     Reset,
     Rule,
     TupleWindow,
@@ -29,7 +26,7 @@ from larspark.language.tree import (
 )
 from larspark.meaning.checked import Checked
 from larspark.meaning.fragment import is_choice
-from larspark.meaning.walk import children, formulas, occurrences, walk
+from larspark.meaning.walk import children, formulas, occurrences, sees_only_atoms
 
 Key: TypeAlias = dict[Signature, int]
 Positions: TypeAlias = dict[Signature, frozenset[int]]
@@ -121,7 +118,7 @@ def need_of(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
             case TupleWindow(by=()):
                 reason = "a tuple window without `by` counts the tuples of all values together"
                 return Need(number, atoms, frozenset(), reason)
-            case _ if _looks_at_timeline(body):
+            case _ if not sees_only_atoms(body):
                 reason = (
                     "the time that a window with `by` covers depends on the tuples of all values"
                 )
@@ -162,10 +159,6 @@ def counting_windows(rule: Rule) -> Iterator[_Counting]:
             case _:
                 pass
         pending.extend((part, filters) for part in children(formula))
-
-
-def _looks_at_timeline(body: Formula) -> bool:
-    return any(isinstance(part, Always | Not | Implies) for part in walk(body))
 
 
 def _names(atom: Atom) -> frozenset[str]:

@@ -17,6 +17,7 @@ from larspark.language.tree import (
     FilterWindow,
     Formula,
     Implies,
+    NamedWindow,
     Not,
     Or,
     Reset,
@@ -129,6 +130,27 @@ def is_one_atom(formula: Formula) -> bool:
             return True
         case Some(body) | At(_, body) | Windowed(_, body) | Reset(body):
             return is_one_atom(body)
+        case _:
+            return False
+
+
+def sees_only_atoms(formula: Formula) -> bool:
+    """Does a formula depend on the atoms of its stream alone, whatever time that stream covers?"""
+    while isinstance(formula, Windowed) and not isinstance(formula.window, NamedWindow):
+        formula = formula.body
+    return _is_about_atoms(formula.body if isinstance(formula, Some | At) else formula)
+
+
+def _is_about_atoms(formula: Formula) -> bool:
+    """Does a formula hold only at a time point where one of its atoms does, and ask no other?"""
+    match formula:
+        case AtomFormula():
+            return True
+        case And(parts):
+            asking = [part for part in parts if not isinstance(part, Comparison | Truth)]
+            return bool(asking) and all(map(_is_about_atoms, asking))
+        case Or(parts):
+            return all(map(_is_about_atoms, parts))
         case _:
             return False
 

@@ -114,4 +114,8 @@ def context(
                 chosen.append(point)
                 wanted.update(_variables(point))
                 progress = True
-    return list(outer) if missing() else chosen
+    if missing():
+        return list(outer)
+    # What bounds a time point further also bounds how long it has to be kept.
+    bound = bound_by((*inner, *chosen))
+    return chosen + [p for p in points if p not in chosen and bound.issuperset(_variables(p))]

@@ -35,10 +35,11 @@ from larspark.language.tree import (
     Some,
     TimeWindow,
     Truth,
+    Window,
     Windowed,
 )
 from larspark.meaning.safety import bound_variables
-from larspark.meaning.walk import children
+from larspark.meaning.walk import children, walk
 from larspark.plan.literals import (
     FALSE,
     TRUE,
@@ -104,6 +105,14 @@ class FormulaReader:
                     self.alternatives(right, scope, position, negated=negated),
                 ]
                 return (conjoin if negated else disjoin)(each, formula.span)
+            case Windowed(TimeWindow() as window) if position is None and _hops_below(
+                window, scope
+            ):
+                # Two time windows that differ in their pivot do not collapse: now gets a name.
+                now = next(self._times)
+                present = Point(now, (Placed(TimeWindow(0), None, formula.span),), formula.span)
+                here = self.alternatives(formula, scope, now, negated=negated)
+                return conjoin([_one(present), here], formula.span)
             case Windowed(window, body):
                 inner = (*scope, Placed(window, position, formula.span))
                 return self.alternatives(body, inner, position, negated=negated)
@@ -113,11 +122,17 @@ class FormulaReader:
                 simpler = _simpler(formula, scope)
                 if simpler is not None:
                     return self.alternatives(simpler, scope, position, negated=negated)
-                return self._temporal(formula, scope, negated)
+                return self._temporal(formula, scope, position, negated)
             case _:
                 assert_never(formula)
 
-    def _temporal(self, formula: Some | Always | At, scope: Scope, negated: bool) -> Alternatives:
+    def _temporal(
+        self,
+        formula: Some | Always | At,
+        scope: Scope,
+        position: Variable | None,
+        negated: bool,
+    ) -> Alternatives:
         body, span = formula.body, formula.span
         if isinstance(formula, Always) and counts_tuples(scope):
             hint = "use the engine `asp`, or a time window"
@@ -126,7 +141,7 @@ class FormulaReader:
             mode, time = _MODES[type(formula)], formula.time if isinstance(formula, At) else None
             return _one(Reading(body.atom, mode, time, scope, negated, span))
         if isinstance(formula, Always):
-            return self._always(formula, scope, negated)
+            return self._always(formula, scope, position, negated)
         time = formula.time if isinstance(formula, At) else next(self._times)
         found = self._at(time, body, scope, span)
         return _absent(found, span) if negated else found
@@ -138,15 +153,20 @@ class FormulaReader:
         here = self.alternatives(body, scope, time_variable(time), negated=negated)
         return conjoin([point, here], span)
 
-    def _always(self, formula: Always, scope: Scope, negated: bool) -> Alternatives:
+    def _always(
+        self, formula: Always, scope: Scope, position: Variable | None, negated: bool
+    ) -> Alternatives:
         body, span = formula.body, formula.span
         may_be_empty = _may_be_empty(scope)
         if negated and not may_be_empty:
             return self._at(next(self._times), body, scope, span, negated=True)
         parts: list[Alternatives] = []
         if bound_variables((body,)):
-            # What holds always holds at some time point, and that is where values come from.
-            parts.append(self.alternatives(Some(body, span), scope))
+            # What holds always holds here, and that is where values come from. What the evaluation
+            # time alone shows is gone with it: then values from other time points last longer.
+            elsewhere = may_be_empty or (position is None and not _lasts(body))
+            witness = Some(body, span) if elsewhere else body
+            parts.append(self.alternatives(witness, scope, position))
         elif may_be_empty:
             parts.append(_one(Point(next(self._times), scope, span)))
         counterexample = self._at(next(self._times), body, scope, span, negated=True)
@@ -195,6 +215,23 @@ def _simpler(formula: Some | Always | At, scope: Scope) -> Formula | None:
             return None
 
 
+def _lasts(formula: Formula) -> bool:
+    """Does the formula look beyond one time point, and through windows that slide?"""
+    return not _is_pointwise(formula) and not any(
+        isinstance(part, Windowed) and _hops(part.window) for part in walk(formula)
+    )
+
+
+def _hops(window: Window) -> bool:
+    return isinstance(window, TimeWindow) and window.every > 1
+
+
+def _hops_below(window: TimeWindow, scope: Scope) -> bool:
+    """Is this a hopping window below a sliding one, in which the evaluation time lies?"""
+    above = [placed.window for placed in scope if isinstance(placed.window, TimeWindow)]
+    return _hops(window) and bool(above) and not any(map(_hops, above))
+
+
 def _is_pointwise(formula: Formula) -> bool:
     """Does the formula look at one time point alone?"""
     if isinstance(formula, Some | Always | At | Windowed | Reset):
@@ -204,9 +241,7 @@ def _is_pointwise(formula: Formula) -> bool:
 
 def _may_be_empty(scope: Scope) -> bool:
     """Can there be no time point? That can be before the first pivot of a hopping window."""
-    return any(
-        isinstance(placed.window, TimeWindow) and placed.window.every > 1 for placed in scope
-    )
+    return any(_hops(placed.window) for placed in scope)
 
 
 def _condition(comparison: Comparison, negated: bool, *, complement: bool) -> Condition:

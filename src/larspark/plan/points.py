@@ -5,7 +5,7 @@ lies in a window around another time point, or one that has values lies in a win
 it ranges over finitely many. Only if all that fails, every time point of the window is tried.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom
@@ -71,7 +71,7 @@ def place(literals: Sequence[Literal], moment: Atom) -> Placement:
         bound = bound_by(literals, {*bound, points[number].variable})
     readings = [*literals, *placement.readings]
     for number, (point, view) in enumerate(zip(points, views, strict=True)):
-        if not _is_certain(point, view, readings):
+        if not _is_certain(point, view, readings, placement.reaches):
             if view.tuples is not None:
                 hint = "use the engine `asp`, or a time window"
                 raise cannot("tell the time points of a tuple window", point.span, hint)
@@ -158,16 +158,24 @@ def _conditions(point: Point, around: Around) -> Iterator[Condition]:
     yield Condition(Comparison("<=", point.variable, high, point.span), False)
 
 
-def _is_certain(point: Point, view: View, literals: Sequence[Literal]) -> bool:
+def _is_certain(
+    point: Point, view: View, literals: Sequence[Literal], reaches: Mapping[Variable, Reach]
+) -> bool:
     """Is something read at the time point that only the same or a smaller window can show?"""
     return any(
         literal.scope == point.scope
-        or (
-            view.tuples is None and _lies_in(view_of(literal.scope, literal.atom).reach, view.reach)
-        )
+        or (view.tuples is None and _lies_in(reach_of(literal, reaches), view.reach))
         for literal in _read_at_points(literals)
         if not literal.negated and time_variable(literal.time or 0) == point.variable
     )
+
+
+def reach_of(reading: Reading, reaches: Mapping[Variable, Reach]) -> Reach:
+    """How far from the evaluation time an atom has to be read: in its windows, and in reach."""
+    reach = view_of(reading.scope, reading.atom).reach
+    if reading.time is None or isinstance(reading.time, int):
+        return reach
+    return _meet(reach, reaches.get(time_variable(reading.time), reach))
 
 
 def _read_at_points(literals: Sequence[Literal]) -> Iterator[Reading]:
@@ -190,7 +198,7 @@ def _least(*bounds: int | None) -> int | None:
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def meet(one: Reach, other: Reach) -> Reach:
+def _meet(one: Reach, other: Reach) -> Reach:
     """The reach of both, of which one may hop."""
     if one.every > 1 or other.every > 1:
         return one if one.every > 1 else other
@@ -216,7 +224,7 @@ def _reaches(
     links: list[tuple[Variable, Variable, int | None, int | None]] = []
 
     def narrow(variable: Variable, reach: Reach) -> None:
-        reaches[variable] = meet(reaches.get(variable, Reach()), reach)
+        reaches[variable] = _meet(reaches.get(variable, Reach()), reach)
 
     def link(term: Term) -> None:
         pin = linear(term)

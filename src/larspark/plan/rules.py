@@ -64,6 +64,9 @@ def _heads(head: Formula) -> Iterator[AtomFormula | At]:
         case And(parts):
             for part in parts:
                 yield from _heads(part)
+        case At(time, And(parts)):
+            for part in parts:
+                yield from _heads(At(time, part, head.span))
         case _:
             raise cannot("derive anything but atoms", head.span, "use the engine `asp`")
 

@@ -22,7 +22,7 @@ from larspark.plan.operators import (
     Without,
     term_variables,
 )
-from larspark.plan.points import Inside, Range, meet
+from larspark.plan.points import Inside, Range, reach_of
 from larspark.plan.windows import view_of
 
 
@@ -59,9 +59,7 @@ class Draft:
             raise cannot("look at one time point through a window that hops", reading.span, hint)
         atom = Atom(reading.atom.predicate, tuple(map(self.lift, reading.atom.args)))
         time = None if reading.time is None else self.pin(reading.time, reading.span)
-        reach = view.reach
-        if isinstance(time, Variable):
-            reach = meet(reach, reaches.get(time, reach))
+        reach = reach_of(reading, reaches)
         if isinstance(time, Variable) and time in atom.args:
             # A column holds one thing: the time point gets a variable of its own.
             named = Variable(f"@{time.name}")

@@ -44,8 +44,7 @@ class SavedState:
             "length": len(self.payload),
         }
         text = json.dumps(header).encode()
-        digest = hashlib.sha256(text + self.payload).hexdigest().encode()
-        return b"".join((_MAGIC, digest, b"\n", text, b"\n", self.payload))
+        return b"".join((_MAGIC, _digest(text, self.payload), b"\n", text, b"\n", self.payload))
 
     @classmethod
     def from_bytes(cls, state: bytes) -> "SavedState":
@@ -54,7 +53,7 @@ class SavedState:
             raise _refused("this is no state that larspark of this version has saved")
         digest, _, rest = state[len(_MAGIC) :].partition(b"\n")
         text, _, payload = rest.partition(b"\n")
-        if hashlib.sha256(text + payload).hexdigest().encode() != digest:
+        if _digest(text, payload) != digest:
             raise _refused("the saved state is damaged")
         if len(text) > _LONGEST_HEADER:
             raise _refused("the saved state has a header that is too long")
@@ -67,6 +66,12 @@ class SavedState:
         if length != len(payload):
             raise _refused("the saved state is damaged")
         return saved
+
+
+def _digest(header: bytes, payload: bytes) -> bytes:
+    digest = hashlib.sha256(header)
+    digest.update(payload)
+    return digest.hexdigest().encode()
 
 
 def digest_of(state: bytes) -> bytes:

@@ -18,9 +18,10 @@ from larspark.run.protocol import Settings
 from larspark.scale import step, survey
 from larspark.scale.failing import problems
 from larspark.scale.layout import Wish
+from larspark.scale.look import survey_of
 from larspark.scale.prepare import Prepared, prepare
 from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
-from larspark.scale.spread import Sources, answers_of, parallelism, session_of, survey_of
+from larspark.scale.spread import Sources, answers_of, room, session_of
 from larspark.scale.sql import DataFrame
 from larspark.scale.staged import answers_in_stages
 from larspark.scale.telling import telling
@@ -128,7 +129,7 @@ def run_prepared(
         surveyed = survey_of(spark, sources, prepared)
     seen = survey.combine([row for rows in surveyed for row in rows])
     _refuse(seen, prepared, on_error)
-    job = prepared.job(seen.also(heard), to, parallelism(spark))
+    job = prepared.job(seen.also(heard), to, room(spark, sources))
     if job is None:
         schema = step.SPARK_MODEL_SCHEMA if prepared.every_model else step.SPARK_SCHEMA
         return Begun(spark.createDataFrame([], schema), None)

@@ -123,6 +123,21 @@ def own_windows(checked: Checked) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def looks_further(checked: Checked, reach: int) -> Iterator[str]:
+    """The rules that look back further than so many time points.
+
+    >>> from larspark.language import parse_program
+    >>> from larspark.meaning.check import check
+    >>> program = parse_program("p :- [5] some a. q :- [60] some b(_).").program
+    >>> list(looks_further(check(program), 20))
+    ['line 1, `q :- [60] some b(_).`: it looks for `b(_)` further back']
+    """
+    known = _known(checked)
+    for number, rule in enumerate(checked.rules):
+        if (atom := _seen_before(rule, checked.derived, known, -reach)) is not None:
+            yield f"{_place(checked, number)}: it looks for `{atom}` further back"
+
+
 def _verdict(cuts: Cuts) -> str:
     if cuts.key is not None and cuts.lookback is not None:
         return "history is cut into slices; where they are short, keys are spread over shards too"
@@ -167,7 +182,7 @@ def _unbounded(checked: Checked) -> Iterator[str]:
             shown = window_text(counting[number])
             why = f"the window `[{shown}]` counts tuples, and they may lie any time ago"
             yield f"{_place(checked, number)}: {why}"
-        elif (atom := _sees_everything(rule, checked.derived, known)) is not None:
+        elif (atom := _seen_before(rule, checked.derived, known, -math.inf)) is not None:
             why = f"it looks for `{atom}` in the whole past; a window such as `[60]` bounds that"
             yield f"{_place(checked, number)}: {why}"
 
@@ -180,8 +195,10 @@ def _known(checked: Checked) -> Reach:
     return placements(checked.rules, order, parts, remembered, end=math.inf, input_end=math.inf)
 
 
-def _sees_everything(rule: Rule, derived: frozenset[Signature], known: Reach) -> str | None:
-    """An atom of the body that is looked for without a bound in time."""
+def _seen_before(
+    rule: Rule, derived: frozenset[Signature], known: Reach, earliest: float
+) -> str | None:
+    """An atom of the body that is looked for before a time; at minus infinity: without a bound."""
     times = variable_times(rule, known)
     if times is None:
         return None
@@ -192,7 +209,7 @@ def _sees_everything(rule: Rule, derived: frozenset[Signature], known: Reach) ->
             lowest: float = frame.now.floor.time
             if part.atom.signature in derived and frame.monotone:
                 lowest = max(frame.now.times.low, known.placed[part.atom.signature].low)
-            if lowest == -math.inf:
+            if lowest < earliest or lowest == -math.inf:
                 return str(part.atom)
     return None
 

@@ -5,7 +5,8 @@ of its time and keeps the facts of its keys, and nothing is shuffled. Where ther
 so that each split would be read too often, splits are read once, packed, and shuffled.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -14,9 +15,13 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from larspark.base.facts import ARGUMENT_TYPES
 from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.mapping import ColumnName
 from larspark.meaning.partition import Key
+from larspark.scale.buckets import bucket_column
 from larspark.scale.facts import Shape, find_facts
+from larspark.scale.footers import Group, group_of
 from larspark.scale.job import Loaded, load
 from larspark.scale.pack import pack_partition, shards_of
 from larspark.scale.step import Facts, answer, merged
@@ -43,9 +48,10 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Parquet files and the facts that their rows are."""
+    """Parquet files and the facts that their rows are, with what the footers say of each split."""
 
     splits: tuple[Split, ...]
+    footers: tuple[tuple[Group, ...], ...]
     schema: Any
     shape: Shape
 
@@ -70,7 +76,9 @@ def file_sources(places: str | Path | Sequence[str | Path], shapes: Iterable[Sha
     """The sources of a run over Parquet files: files, folders of them, or patterns."""
     listed = [places] if isinstance(places, str | Path) else list(places)
     paths = [path for place in listed for path in _parquet_files(str(place))]
-    splits: list[Split] = []
+    shapes = list(shapes)
+    columns = {name for shape in shapes for name in shape.columns}
+    splits: list[tuple[Split, tuple[Group, ...]]] = []
     schema: Any = None
     for path in paths:
         try:
@@ -83,8 +91,9 @@ def file_sources(places: str | Path | Sequence[str | Path], shapes: Iterable[Sha
         elif not found.equals(schema):
             message = f"{path} has other columns or types than {paths[0]}"
             raise LarsparkError(Problem("L487", message, hint="read them as DataFrames"))
-        splits += _splits(path, metadata)
-    return [FileSource(tuple(splits), schema, shape) for shape in shapes]
+        splits += _splits(path, metadata, columns)
+    found, footers = zip(*splits, strict=True) if splits else ((), ())
+    return [FileSource(found, footers, schema, shape) for shape in shapes]
 
 
 @telling
@@ -134,23 +143,55 @@ def _facts_of(piece: int, part: Part, loaded: Loaded) -> Iterator[Facts]:
     for extent in part.extents:
         if extent.first > last or extent.last < first:
             continue
-        for segment in find_facts(_read(extent.split, part.shape), part.shape, job.tick).segments:
+        rows = _read(extent.split, part.shape)
+        keys = _keys(rows, part.shape, loaded)
+        if keys is not None:
+            # Before anything else is done with rows of other shards.
+            rows = rows.filter(pa.array(bucket_column(keys) % job.grid.shards == shard))
+        for segment in find_facts(rows, part.shape, job.tick).segments:
             table = segment.table.drop_columns(["seq"])
             low, high = np.searchsorted(table["t"].to_numpy(), [first, last + 1]).tolist()
             kept = table.slice(low, high - low)
-            shards = shards_of(segment, loaded)
+            shards = shards_of(segment, loaded) if keys is None else None
             if shards is not None:
                 kept = kept.filter(pa.array(shards[low:high] == shard))
             if kept.num_rows:
                 yield Facts(part.shape.place, segment.signature.predicate, kept)
 
 
+def _keys(rows: Any, shape: Shape, loaded: Loaded) -> Any:
+    """The keys of rows as they are; None where a key has to be found in the facts first."""
+    signature = shape.signature
+    if loaded.job.grid.shards == 1 or signature is None or signature in loaded.everywhere:
+        return None
+    if signature not in loaded.key:
+        return None
+    argument = shape.mapping.args[loaded.key[signature]]
+    keys = rows[argument.name] if isinstance(argument, ColumnName) else None
+    whole = keys is not None and keys.type in ARGUMENT_TYPES and not keys.null_count
+    return keys if whole else None
+
+
+def first_rows(split: Split, shape: Shape, count: int) -> Any:
+    """A batch of the first rows of a split; None when it has none."""
+    with _opened(split) as file:
+        groups = list(split.groups[:1])
+        batches = file.iter_batches(count, groups, shape.columns, use_threads=False)
+        return next(batches, None)
+
+
 def _read(split: Split, shape: Shape) -> Any:
+    with _opened(split) as file:
+        # Every core has a task of its own.
+        groups = list(split.groups)
+        return file.read_row_groups(groups, columns=shape.columns, use_threads=False)
+
+
+@contextmanager
+def _opened(split: Split) -> Iterator[Any]:
     try:
         with parquet.ParquetFile(split.path) as file:
-            # Every core has a task of its own.
-            groups = list(split.groups)
-            return file.read_row_groups(groups, columns=shape.columns, use_threads=False)
+            yield file
     except (OSError, IndexError, pa.ArrowException) as error:
         message = f"{split.path} cannot be read: {error}"
         hint = "every executor has to see the same files, and they must not change during a run"
@@ -162,18 +203,20 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
         yield from batch.column(0).to_pylist()
 
 
-def _splits(path: str, metadata: Any) -> Iterator[Split]:
-    groups: list[int] = []
+def _splits(
+    path: str, metadata: Any, columns: Collection[str]
+) -> Iterator[tuple[Split, tuple[Group, ...]]]:
+    groups: dict[int, Group] = {}
     rows = 0
     for number in range(metadata.num_row_groups):
-        size = metadata.row_group(number).num_rows
-        if groups and rows + size > SPLIT:
-            yield Split(path, tuple(groups))
-            groups, rows = [], 0
-        groups.append(number)
-        rows += size
+        group = group_of(metadata.row_group(number), columns)
+        if groups and rows + group.rows > SPLIT:
+            yield Split(path, tuple(groups)), tuple(groups.values())
+            groups, rows = {}, 0
+        groups[number] = group
+        rows += group.rows
     if groups:
-        yield Split(path, tuple(groups))
+        yield Split(path, tuple(groups)), tuple(groups.values())
 
 
 def _parquet_files(place: str) -> list[str]:

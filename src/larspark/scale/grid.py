@@ -1,25 +1,12 @@
-"""The pieces that a run is cut into: shards of keys times slices of time.
-
-A bucket is the hash of a key's constant, and a shard is a bucket modulo the number of shards. The
-hash looks at the constant as it is written, so `2` and `2.0`, or a name and a text, are one key,
-whatever the types of the columns that they came from.
-"""
+"""The pieces that a run is cut into: shards of keys times slices of time."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from larspark.base.atoms import term_text
-from larspark.base.terms import Term, constant
-
-BUCKETS = 1024
 
 # Pieces with fewer facts than this are not worth their own task.
 SMALL_PIECE = 50_000
@@ -64,26 +51,6 @@ class Grid:
     def timeline_start(self, piece: int) -> int:
         """Where the timeline of a piece starts, so that its answers miss nothing."""
         return max(self.starts[0], self.slice(piece)[0] - self.lookback)
-
-
-def bucket(value: Term) -> int:
-    """The bucket of a key, which is a constant.
-
-    >>> bucket("a1"), bucket("2"), bucket(2) == bucket(constant(2.0))
-    (35, 521, True)
-    """
-    return crc32(term_text(value).encode()) % BUCKETS
-
-
-def bucket_column(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """The buckets of a column; each different value is hashed once."""
-    encoded = pc.dictionary_encode(values).combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], values.type)
-    known = [bucket(constant(value)) for value in encoded.dictionary.to_pylist()]
-    places = encoded.indices.to_numpy(zero_copy_only=False)
-    buckets: npt.NDArray[np.int64] = np.array(known, dtype=np.int64)[places]
-    return buckets
 
 
 def wanted_pieces(facts: int, parallelism: int) -> int:

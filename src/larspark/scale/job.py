@@ -20,7 +20,8 @@ from larspark.meaning.stages import Stage, find_stages, kept_apart, restricted
 from larspark.meaning.walk import witnesses
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
-from larspark.scale.grid import Grid, bucket
+from larspark.scale.buckets import bucket
+from larspark.scale.grid import Grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class Loaded:
     def owner(self, atom: Atom) -> int:
         """The shard that an atom belongs to; the first has all that have no key."""
         place = self.key.get(atom.signature)
-        return 0 if place is None else bucket(atom.args[place]) % self.job.grid.shards
+        value = None if place is None else atom.args[place]
+        return bucket(value) % self.job.grid.shards if isinstance(value, int | float | str) else 0
 
 
 @lru_cache(maxsize=16)

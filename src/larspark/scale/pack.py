@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from larspark.base.facts import Segment
+from larspark.scale.buckets import bucket_column
 from larspark.scale.facts import Shape, find_facts
-from larspark.scale.grid import bucket_column
 from larspark.scale.job import Loaded, load
 
 SCHEMA = pa.schema(

@@ -23,7 +23,7 @@ from larspark.run.interval.engine import IntervalEngine
 from larspark.run.interval.handing import Derived, constants_of
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
-from larspark.scale.grid import bucket
+from larspark.scale.buckets import bucket
 from larspark.scale.job import Loaded
 from larspark.scale.joined import packed_answers
 from larspark.scale.pack import rows_by_shard, to_bytes

@@ -16,7 +16,7 @@ from larspark.run.session import Session
 from larspark.scale.cuts import Cuts, counts_tuples, find_cuts, own_windows
 from larspark.scale.grid import Grid
 from larspark.scale.job import Job
-from larspark.scale.layout import Wish, allowed_cuts, lay_out
+from larspark.scale.layout import Room, Wish, allowed_cuts, lay_out
 from larspark.scale.survey import Survey
 
 
@@ -37,13 +37,13 @@ class Prepared:
         tick = self.checked.program.tick
         return None if tick is None else tick.microseconds
 
-    def job(self, seen: Survey, to: int | None, parallelism: int) -> Job | None:
+    def job(self, seen: Survey, to: int | None, room: Room) -> Job | None:
         """The job for data like these; None when there is no time point to answer."""
         timeline = self._timeline(seen, to)
         if timeline is None:
             return None
         first, last = timeline
-        grid = lay_out(self.cuts, self.wish, seen, first, last, parallelism)
+        grid = lay_out(self.cuts, self.wish, seen, first, last, room)
         return self.job_on(grid, end=last if seen.last is None else seen.last)
 
     def stages(self, job: Job) -> list[Job]:

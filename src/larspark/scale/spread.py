@@ -7,11 +7,10 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from larspark.base.problems import LarsparkError
-from larspark.meaning.partition import Key
-from larspark.scale import files, joined, pack, step, survey
+from larspark.scale import files, joined, pack, step
 from larspark.scale.files import FileSource
 from larspark.scale.job import Job, load
-from larspark.scale.prepare import Prepared
+from larspark.scale.layout import Room
 from larspark.scale.session import local_session
 from larspark.scale.shapes import Source
 from larspark.scale.sql import DataFrame, GroupedData, PySparkException, SparkSession
@@ -26,30 +25,6 @@ def session_of(sources: Sources) -> SparkSession:
         if isinstance(source, Source):
             return source.frame.sparkSession
     return SparkSession.getActiveSession() or local_session()
-
-
-def survey_of(spark: SparkSession, sources: Sources, prepared: Prepared) -> list[list[Any]]:
-    """For every source rows about its facts: one for each split of files, in their order."""
-    tick, key = prepared.tick, prepared.first_key
-    read = [source for source in sources if isinstance(source, FileSource)]
-    # All files are looked at in one job: a stream can have many predicates.
-    splits = [(split, source.shape) for source in read for split in source.splits]
-    look = partial(files.survey_splits, splits=splits, tick=tick, key=key)
-    # A task has its price, and looking at a split is quick.
-    numbers = each_number(spark, len(splits), 2 * parallelism(spark))
-    looked = numbers.mapInArrow(look, survey.SPARK_SCHEMA)
-    about = iter(looked.collect() if splits else ())
-    return [
-        [next(about) for _ in source.splits]
-        if isinstance(source, FileSource)
-        else _survey_of_rows(source, tick, key)
-        for source in sources
-    ]
-
-
-def _survey_of_rows(source: Source, tick: int | None, key: Key) -> list[Any]:
-    look = partial(telling(survey.survey_partition), shape=source.shape, tick=tick, key=key)
-    return source.rows.mapInArrow(look, survey.SPARK_SCHEMA).collect()
 
 
 def answers_of(
@@ -96,8 +71,16 @@ def _as_they_are(answers: pa.Table, piece: int) -> pa.Table:
 
 def by_themselves(sources: Sources, job: Job) -> bool:
     """Do pieces read what they need, without a shuffle?"""
-    in_files = all(isinstance(source, FileSource) for source in sources)
-    return in_files and job.grid.shards <= files.READ_BY_EACH
+    return _in_files(sources) and job.grid.shards <= files.READ_BY_EACH
+
+
+def room(spark: SparkSession, sources: Sources) -> Room:
+    """What a run over these sources can be spread over."""
+    return Room(parallelism(spark), files.READ_BY_EACH if _in_files(sources) else 1)
+
+
+def _in_files(sources: Sources) -> bool:
+    return all(isinstance(source, FileSource) for source in sources)
 
 
 def parts_of(sources: Sources, surveyed: Sequence[Sequence[Any]]) -> list[files.Part]:

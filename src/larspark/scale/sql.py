@@ -5,6 +5,7 @@ from larspark.base.problems import LarsparkError, Problem
 try:
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, GroupedData, Row, SparkSession, Window, functions
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
     from pyspark.sql.streaming.listener import StreamingQueryListener
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -17,7 +18,10 @@ except ImportError as error:
 __all__ = [
     "Column",
     "DataFrame",
+    "DataSource",
+    "DataSourceStreamReader",
     "GroupedData",
+    "InputPartition",
     "PySparkException",
     "Row",
     "SparkSession",

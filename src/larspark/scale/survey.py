@@ -12,8 +12,8 @@ from larspark.base.atoms import Signature
 from larspark.base.facts import Segment
 from larspark.base.problems import Problem
 from larspark.meaning.partition import Key
+from larspark.scale.buckets import BUCKETS, bucket_column
 from larspark.scale.facts import Shape, find_facts
-from larspark.scale.grid import BUCKETS, bucket_column
 
 SCHEMA = pa.schema(
     [
@@ -83,20 +83,37 @@ def survey_partition(
             if segment.signature in key:
                 places = bucket_column(segment.table[str(key[segment.signature])])
                 buckets += np.bincount(places, minlength=BUCKETS)
+    row = about(facts, signatures, bounds, sample, buckets.tolist(), skipped, problems)
+    yield from pa.Table.from_pylist([row], SCHEMA).to_batches()
+
+
+def about(
+    facts: int,
+    signatures: Iterable[Signature],
+    bounds: Iterable[int],
+    sample: Sequence[tuple[int, int]],
+    buckets: Sequence[int] = (),
+    skipped: int = 0,
+    problems: Iterable[Problem] = (),
+) -> dict[str, Any]:
+    """A row about facts that lie within these bounds.
+
+    The sample holds times and for how many facts each stands.
+    """
     thin = -(-len(sample) // _SAMPLE) or 1
     kept = sorted(sample)[::thin]
-    row = {
+    times = list(bounds)
+    return {
         "facts": facts,
         "skipped": skipped,
-        "first": min(bounds, default=None),
-        "last": max(bounds, default=None),
+        "first": min(times, default=None),
+        "last": max(times, default=None),
         "problems": json.dumps([(p.code, p.message, p.hint) for p in problems]),
         "signatures": json.dumps(sorted(signatures)),
         "times": [t for t, _ in kept],
         "weights": [weight * thin for _, weight in kept],
-        "buckets": buckets.tolist(),
+        "buckets": list(buckets),
     }
-    yield from pa.Table.from_pylist([row], SCHEMA).to_batches()
 
 
 def combine(rows: Sequence[Any]) -> Survey:

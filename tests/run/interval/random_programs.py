@@ -11,13 +11,17 @@ from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
 from larspark.language.tree import (
     Always,
+    And,
     At,
     AtomFormula,
     Comparison,
     FilterWindow,
     Formula,
+    Implies,
     Not,
+    Or,
     Program,
+    Reset,
     Rule,
     Some,
     TimeWindow,
@@ -25,7 +29,8 @@ from larspark.language.tree import (
     Window,
     Windowed,
 )
-from larspark.plan.operators import term_variables
+from larspark.meaning.safety import bound_variables
+from larspark.meaning.walk import variables
 
 INPUTS = {"a": 1, "b": 1, "c": 2, "e": 0}
 BACKGROUND = {"k": 1, "m": 2}
@@ -105,7 +110,10 @@ class Generator:
         positive = [
             self.formula(level, negated=False) for _ in range(random.choice([0, 1, 1, 1, 2, 2, 3]))
         ]
-        bound = [v for v in (*VARIABLES, *TIMES) if any(v in _binds(f) for f in positive)]
+        if random.random() < 0.2:
+            positive.append(self.nested(level, random.randint(2, 4)))
+            positive.extend(self.binders(positive))
+        bound = [v for v in (*VARIABLES, *TIMES) if v.name in bound_variables(positive)]
         body: list[Formula] = list(positive)
         for _ in range(random.choice([0, 0, 0, 1, 1, 2])):
             body.append(Not(self.formula(level, negated=True, bound=bound)))
@@ -165,8 +173,8 @@ class Generator:
             names = [name for name in names if name != self.names[level]]
         name = random.choice(names)
         arity = {**INPUTS, **BACKGROUND, **DERIVED}[name]
-        variables = list(VARIABLES if bound is None else [v for v in bound if v in VARIABLES])
-        args = tuple(self.argument(variables) for _ in range(arity))
+        allowed = list(VARIABLES if bound is None else [v for v in bound if v in VARIABLES])
+        args = tuple(self.argument(allowed) for _ in range(arity))
         atom = AtomFormula(Atom(name, args))
         formula: Formula = atom
         mode = random.choice(["now", "now", "some", "some", "some", "always", "at", "at"])
@@ -187,6 +195,60 @@ class Generator:
             if random.random() < 0.1:
                 formula = Windowed(self.window(atom.atom, name in INPUTS, mode), formula)
         return formula
+
+    def nested(self, level: int, depth: int, positive: bool = True) -> Formula:
+        """Windows, temporal operators and connectives below each other, in any order."""
+        random = self.random
+        if depth == 0 or random.random() < 0.1:
+            names = [*INPUTS, *INPUTS, *BACKGROUND, *self.names[:level] * 3]
+            if positive and random.random() < 0.1:
+                names.append(self.names[level])
+            name = random.choice(names)
+            arity = {**INPUTS, **BACKGROUND, **DERIVED}[name]
+            return AtomFormula(
+                Atom(name, tuple(self.argument([*VARIABLES[:2]]) for _ in range(arity)))
+            )
+
+        def below(positive: bool = positive) -> Formula:
+            return self.nested(level, depth - 1, positive)
+
+        match random.choice(
+            ["some"] * 5 + ["always"] * 4 + ["at"] * 2 + ["not", "and", "or", "if"]
+        ):
+            case "some" | "always" | "at" as kind:
+                body = below()
+                formula: Formula = Some(body) if kind == "some" else Always(body)
+                if kind == "at":
+                    formula = At(self.pin([TIMES[0]]), body)
+                if random.random() < 0.1:
+                    formula = Reset(formula)
+                for _ in range(random.choice([0, 1, 1, 1, 1, 2])):
+                    formula = Windowed(self.window(Atom("a", (WILDCARD,)), False, kind), formula)
+                if random.random() < 0.1:
+                    formula = Reset(formula)
+                return formula
+            case "not":
+                return Not(below(not positive))
+            case "and" | "or" as kind:
+                parts = (
+                    below(),
+                    below() if random.random() < 0.9 else self.comparison([VARIABLES[0]])[0],
+                )
+                return And(parts) if kind == "and" else Or(parts)
+            case _:
+                return Implies(below(not positive), below())
+
+    def binders(self, body: list[Formula]) -> list[Formula]:
+        """What gives values to the variables of a body that nothing in it binds."""
+        bound = bound_variables(body)
+        names = {v.name for formula in body for v in variables(formula)} - bound
+        return [
+            Windowed(TimeWindow(4), At(v, AtomFormula(Atom("a", (WILDCARD,)))))
+            if v in TIMES
+            else Windowed(TimeWindow(3), Some(AtomFormula(Atom("a", (v,)))))
+            for v in (*VARIABLES, *TIMES)
+            if v.name in names
+        ]
 
     def argument(self, variables: list[Variable]) -> Term:
         random = self.random
@@ -232,15 +294,3 @@ class Generator:
                         random.randint(1, 2), random.choice([0, 0, 0, 1]), (random.choice(keys),)
                     )
         return TimeWindow(random.choice([0, 1, 1, 2, 3, 5]))
-
-
-def _binds(formula: Formula) -> set[Variable]:
-    match formula:
-        case AtomFormula(atom):
-            return {term for term in atom.args if isinstance(term, Variable)}
-        case At(time, body):
-            return _binds(body) | set(term_variables(time))
-        case Some(body) | Always(body) | Windowed(_, body):
-            return _binds(body)
-        case _:
-            return set()

@@ -180,6 +180,11 @@ def test_answers_that_are_kept_do_not_change_when_time_goes_on() -> None:
     assert [point for answers in kept for point in outputs(answers)] == at_once
 
 
+def test_background_data_takes_back_only_what_a_rule_has_given() -> None:
+    running = session("q :- not @1 p. q :- 1 = 1, not [*] some k(1). k(1). #input p/0.", start=1)
+    assert outputs(running.advance(2)) == [(1, ["q"]), (2, ["q"])]
+
+
 # What is kept
 
 
@@ -194,6 +199,12 @@ def test_answers_that_are_kept_do_not_change_when_time_goes_on() -> None:
         "q(X) :- [5] some p(X), not [2] some r(X).",
         "@T q(X) :- [4] @T p(X). s(X) :- [4] always q(X).",
         "q(X) :- p(X). #remember q/1. s(X) :- [6] some q(X).",
+        "q(X) :- [5] some (p(X) and not [2] some r(X)).",
+        "q(X) :- [5] some [2] always p(X).",
+        "q(X) :- [5] some reset [2] always p(X).",
+        "q(X) :- [5] always reset [3] some p(X).",
+        "q(X) :- [5] @T p(X), not @T [+2] some r(X).",
+        "s :- [5] some not p(7).",
     ],
 )
 def test_what_no_window_sees_any_more_is_gone(rule: str) -> None:
@@ -281,6 +292,29 @@ def test_a_state_before_the_first_answer_keeps_what_waits() -> None:
     resumed = session()
     resumed.restore(running.save())
     assert outputs(resumed.advance(5)) == outputs(running.advance(5))
+
+
+def test_what_no_window_sees_any_more_is_not_saved_and_answers_stay_readable() -> None:
+    running, twin = session(), session()
+    sizes = []
+    for last in (100, 200):
+        for each in (running, twin):
+            for batch in Stream.from_table(
+                readings(last - 99, last), map="t -> temp(s, v)"
+            ).batches():
+                each.append(batch)
+        answers, expected = running.advance(last), twin.advance(last)
+        # Saved before the answers are looked at.
+        state = running.save()
+        sizes.append(len(state))
+        assert outputs(answers) == outputs(expected)
+        running = session()
+        running.restore(state)
+    few = session()
+    for batch in Stream.from_table(readings(180, 200), map="t -> temp(s, v)").batches():
+        few.append(batch)
+    few.advance(200)
+    assert max(sizes) < 2 * len(few.save())
 
 
 def filled() -> Session:

@@ -55,6 +55,32 @@ def test_counts_tell_where_they_become_one_and_cease_to_be(
 
 @pytest.mark.usefixtures("way")
 @given(
+    before=st.lists(intervals, max_size=8),
+    after=st.lists(intervals, max_size=8),
+    floor=st.integers(1, LAST),
+    past=st.sampled_from([None, 2]),
+)
+@settings(max_examples=60)
+def test_counts_that_were_saved_go_on_as_those_that_were_not(
+    before: list[tuple[int, int, int]],
+    after: list[tuple[int, int, int]],
+    floor: int,
+    past: int | None,
+) -> None:
+    window = None if past is None else WindowSize(0, past, 0, 1, None)
+    counted, loaded = (Profile(width=1, settled=0, window=window) for _ in range(2))
+    for row in before:
+        counted.change(np.array([row]), 1, 1)
+    counted.settle(floor - 1)
+    loaded.load(counted.state())
+    for sign, rows in ((1, after), (-1, [*before, *after])):
+        for row in rows:
+            changes = [each.change(np.array([row]), sign, floor) for each in (counted, loaded)]
+            assert sorted(points(changes[0])) == sorted(points(changes[1]))
+
+
+@pytest.mark.usefixtures("way")
+@given(
     seen=st.dictionaries(
         st.integers(0, 14), st.tuples(st.integers(0, 20), st.integers(0, 6)), max_size=8
     ),

@@ -28,6 +28,7 @@ def live_for(prepared: Prepared, shards: int = 1, **options: Any) -> Live:
         job=prepared.job_on(Grid(shards, (0,), 0, 0), end=0).text(),
         start=prepared.settings.start,
         delay=0,
+        keep=0,
         sources=1,
         form="intervals",
         late="count",

@@ -15,7 +15,7 @@ from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import Prepared, prepare
-from larspark.scale.streaming.live import check_choices, delay_points
+from larspark.scale.streaming.live import check_choices, time_points
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "40"))
 
@@ -142,19 +142,19 @@ def test_where_there_is_no_answer_stream_there_is_a_row_without_an_atom() -> Non
 @pytest.mark.parametrize("watermark", ["10 apples", "-1 s", -1, True, None, "s"])
 def test_a_watermark_that_is_none_is_refused(watermark: Any) -> None:
     with pytest.raises(LarsparkError, match="error L490: watermark cannot be"):
-        delay_points(watermark, 1_000_000)
+        time_points("watermark", watermark, 1_000_000)
 
 
 def test_a_duration_needs_a_tick() -> None:
     with pytest.raises(LarsparkError, match="the program has no `#tick`"):
-        delay_points("10 s", None)
+        time_points("watermark", "10 s", None)
 
 
 def test_all_wrong_choices_are_told_at_once() -> None:
     with pytest.raises(LarsparkError) as caught:
-        check_choices("points", "drop", "fail", "migrate")
+        check_choices("points", "drop", "fail", "guess")
     assert str(caught.value) == (
         "error L490: form cannot be 'points'\n  hint: one of intervals, changes\n"
         "error L490: late cannot be 'drop'\n  hint: one of count, output\n"
-        "error L490: on_program_change cannot be 'migrate'\n  hint: one of refuse, restart"
+        "error L490: on_program_change cannot be 'guess'\n  hint: one of refuse, restart, migrate"
     )

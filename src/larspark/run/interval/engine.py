@@ -144,6 +144,9 @@ class IntervalEngine(ListedModels):
 
     def save(self) -> bytes:
         """The whole state: elements that lie ahead, and the rows of all stores."""
+        self._close_answers()
+        if self._network is not None:
+            self._network.rest()
         waiting = self._arrivals.waiting()
         values: dict[str, object] = {
             "identity": self._identity(),

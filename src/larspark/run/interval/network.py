@@ -155,13 +155,16 @@ class Network:
     _before: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Bring in what holds from the beginning."""
+        """Bring in what holds from the beginning.
+
+        What follows from nothing comes first: background data can only take back what is there.
+        """
+        for firing in self.starters:
+            firing.receive(1, moments(self.clock.start, FOREVER))
         for fan, rows in self.background:
             fan.receive(1, rows)
         for eternity in self.eternities:
             eternity.begin()
-        for firing in self.starters:
-            firing.receive(1, moments(self.clock.start, FOREVER))
 
     def move(self, floor: int, last: int) -> None:
         """Let the clock come to [floor, last], before anything arrives there."""
@@ -221,6 +224,19 @@ class Network:
         """Forget what no window can see any more."""
         for keeper in self.keepers:
             keeper.settle()
+
+    def rest(self) -> None:
+        """Forget what only matters to the time up to the present, which is answered.
+
+        The next step would do so first; a state that is saved before it is smaller for it.
+        """
+        if any(memory.late for memory in self.memories):
+            # What holds now is remembered when time moves on.
+            return
+        floor = self.clock.floor
+        self.clock.floor = self.clock.last + 1
+        self.settle()
+        self.clock.floor = floor
 
 
 def until_done(heads: Sequence[Head]) -> None:

@@ -6,12 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from larspark.run.interval.kernels.layout import (
-    FOREVER,
-    FROM,
     KEYS,
     NONE,
     RING,
-    TO,
     Ints,
 )
 from larspark.run.interval.kernels.profile import (
@@ -25,6 +22,7 @@ from larspark.run.interval.kernels.profile import (
     STEPS_USED,
     USED,
     profile_add,
+    profile_load,
     profile_rebuild,
     profile_rows,
     profile_settle,
@@ -178,13 +176,5 @@ class Profile:
             raise ValueError("the steps of a profile have another width")
         settled = int(state["settled"][0])
         self.clear(settled)
-        batch = lines.copy()
-        batch[:, FROM] = np.maximum(lines[:, 1], settled + 1)
-        batch[:, TO] = FOREVER
-        changes = lines[:, 0]
-        # A change by n is n intervals that never end; nobody asks where that leads.
-        question, self._question = self._question, _ONE
-        for sign in (1, -1):
-            times = np.maximum(changes * sign, 0)
-            self.change(np.repeat(batch, times, axis=0), sign, settled + 1)
-        self._question = question
+        self._reserve(len(lines), settled + 1)
+        profile_load.run(self._entries, self._heads, self._due, self._steps, self._counters, lines)

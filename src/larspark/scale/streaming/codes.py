@@ -6,4 +6,5 @@ CODES: dict[str, str] = {
     "L492": "A checkpoint, or the state in it, is damaged.",
     "L493": "A DataFrame is not a streaming one.",
     "L494": "A checkpoint was made with other shards or sources.",
+    "L496": "A file that is followed has become shorter.",
 }

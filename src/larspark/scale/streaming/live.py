@@ -15,7 +15,7 @@ from larspark.scale.job import Loaded, load
 
 Form: TypeAlias = Literal["intervals", "changes"]
 Late: TypeAlias = Literal["count", "output"]
-OnProgramChange: TypeAlias = Literal["refuse", "restart"]
+OnProgramChange: TypeAlias = Literal["refuse", "restart", "migrate"]
 
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 
@@ -26,11 +26,13 @@ class Live:
 
     `job` is the text of the job that all shards run, `delay` how many time points facts may come
     late, `sources` how many DataFrames there are: time passes when it has passed in all of them.
+    Facts of the last `keep` time points that were answered are kept for a program that comes later.
     """
 
     job: str
     start: int | None
     delay: int
+    keep: int
     sources: int
     form: Form
     late: Late
@@ -72,25 +74,25 @@ def check_choices(form: str, late: str, on_error: str, on_program_change: str) -
         raise LarsparkError(problems)
 
 
-def delay_points(watermark: str | int, tick: int | None) -> int:
-    """How many time points facts may come late: a number of them, or a duration.
+def time_points(name: str, given: str | int, tick: int | None) -> int:
+    """An option that is a number of time points, or a duration.
 
-    >>> delay_points(3, None), delay_points("90 s", 60_000_000), delay_points("0 s", 1)
-    (3, 2, 0)
+    >>> time_points("watermark", 3, None), time_points("watermark", "90 s", 60_000_000)
+    (3, 2)
     """
-    if isinstance(watermark, int) and not isinstance(watermark, bool):
-        points = watermark
+    if isinstance(given, int) and not isinstance(given, bool):
+        points = given
     else:
-        found = _DURATION.fullmatch(watermark) if isinstance(watermark, str) else None
+        found = _DURATION.fullmatch(given) if isinstance(given, str) else None
         if found is None or found[2] not in MICROSECONDS:
             units = ", ".join(MICROSECONDS)
             hint = f"a number of time points, or a duration such as `10 s` (units: {units})"
-            raise LarsparkError(Problem("L490", f"watermark cannot be {watermark!r}", hint=hint))
+            raise LarsparkError(Problem("L490", f"{name} cannot be {given!r}", hint=hint))
         if tick is None:
             hint = "say with `#tick` how long a time point lasts, or give a number of time points"
-            message = f"the watermark {watermark!r} is a duration, and the program has no `#tick`"
+            message = f"the {name} {given!r} is a duration, and the program has no `#tick`"
             raise LarsparkError(Problem("L490", message, hint=hint))
         points = ceil(float(found[1]) * MICROSECONDS[found[2]] / tick)
     if not 0 <= points <= INTEGER_MAX:
-        raise LarsparkError(Problem("L490", f"watermark cannot be {watermark!r}", hint="0 or more"))
+        raise LarsparkError(Problem("L490", f"{name} cannot be {given!r}", hint="0 or more"))
     return points

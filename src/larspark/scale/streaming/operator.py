@@ -13,7 +13,7 @@ from larspark.scale.telling import telling
 # One row for each shard and micro-batch; the output is packed in `rows`.
 SPARK_SCHEMA = (
     "rows binary, facts long, late long, late_so_far long, skipped long, held long, answers long, "
-    "answered long, lag long, state_bytes long"
+    "answered long, lag long, state_bytes long, state_ms double, engine_ms double"
 )
 
 
@@ -55,6 +55,8 @@ class ShardOperator(StatefulProcessor):
             answered=stepped.answered,
             lag=stepped.lag,
             state_bytes=len(stepped.state),
+            state_ms=1000 * stepped.spent.state,
+            engine_ms=1000 * stepped.spent.engine,
         )
 
     def close(self) -> None:

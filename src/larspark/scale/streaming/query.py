@@ -24,7 +24,7 @@ from larspark.scale.streaming.live import (
     Live,
     OnProgramChange,
     check_choices,
-    delay_points,
+    time_points,
 )
 from larspark.scale.streaming.progress import OBSERVED
 
@@ -43,6 +43,7 @@ def stream(
     map: str | None = None,  # noqa: A002 - the same as the option `--map`
     order: str | None = None,
     watermark: str | int = 0,
+    keep: str | int | None = None,
     background: Iterable[Atom | str] = (),
     engine: str = "auto",
     start: int | None = None,
@@ -68,13 +69,16 @@ def stream(
     given: write them with the output mode `append`.
 
     State and output can go on after a restart with the same checkpoint. When the program is then
-    another one, that is refused, or the new one takes over where the old one stopped
-    (`on_program_change="restart"`).
+    another one, that is refused; or the new one begins where the old one stopped
+    (`on_program_change="restart"`); or it answers from there on as if it had always been there
+    (`"migrate"`), which needs facts that were kept: those of the last `keep` time points, which is
+    a duration or a number of them. A stream that runs with `"migrate"` keeps by itself what its own
+    windows can see.
     """
     check_choices(form, late, on_error, on_program_change)
     settings = Settings(start, until=until)
     prepared = prepare(program, background, engine, settings, Wish(shards))
-    delay = delay_points(watermark, prepared.tick)
+    delay = time_points("watermark", watermark, prepared.tick)
     inlets = _inlets(facts, time, map, order)
     _check(inlets, prepared)
     spark = inlets[0].frame.sparkSession
@@ -83,6 +87,7 @@ def stream(
         job=prepared.job_on(grid, end=0).text(),
         start=start,
         delay=delay,
+        keep=_keep(keep, on_program_change, prepared),
         sources=len(inlets),
         form=form,
         late=late,
@@ -133,6 +138,13 @@ def _check(inlets: Sequence[Inlet], prepared: Prepared) -> None:
     check_sources(tables, prepared.tick)
 
 
+def _keep(keep: str | int | None, change: OnProgramChange, prepared: Prepared) -> int:
+    """For how many time points facts are kept."""
+    if keep is not None:
+        return time_points("keep", keep, prepared.tick)
+    return prepared.cuts.lookback or 0 if change == "migrate" else 0
+
+
 def _use_state_store(spark: SparkSession) -> None:
     """Spark keeps state of this kind in RocksDB only; its own default is another one."""
     if "RocksDB" not in (spark.conf.get(_PROVIDER, "") or ""):
@@ -141,12 +153,12 @@ def _use_state_store(spark: SparkSession) -> None:
 
 
 def _shards(spark: SparkSession, prepared: Prepared) -> int:
-    """Twice the partitions of the state, since keys never spread evenly."""
+    """One for each partition of the state: each engine has work to do besides its facts."""
     if prepared.wish.shards is not None:
         return prepared.wish.shards
     if prepared.cuts.key is None:
         return 1
-    return 2 * int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
 
 
 def answers(inlets: Sequence[Inlet], live: Live, shard: StatefulProcessor) -> DataFrame:
@@ -167,10 +179,11 @@ def answers(inlets: Sequence[Inlet], live: Live, shard: StatefulProcessor) -> Da
         .groupBy("shard")
         .transformWithState(shard, operator.SPARK_SCHEMA, "append", "none")
     )
-    counts = ("facts", "late", "late_so_far", "skipped", "held", "answers", "state_bytes")
+    counts = ("facts", "late", "late_so_far", "skipped", "held", "answers")
+    costs = ("state_bytes", "state_ms", "engine_ms")
     seen = stepped.observe(
         OBSERVED,
-        *(functions.sum(name).alias(name) for name in counts),
+        *(functions.sum(name).alias(name) for name in counts + costs),
         functions.min("answered").alias("answered"),
         functions.max("lag").alias("lag"),
     )

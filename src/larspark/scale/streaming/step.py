@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from larspark.base.atoms import Signature
 from larspark.base.facts import ColumnBatch
+from larspark.base.problems import LarsparkError
 from larspark.run.saved import digest_of
 from larspark.run.session import Session
 from larspark.scale.facts import ORDER
@@ -24,7 +25,14 @@ from larspark.scale.streaming.changed import continued
 from larspark.scale.streaming.intake import Parcel
 from larspark.scale.streaming.live import Live
 from larspark.scale.streaming.output import Answered, answer_rows, late_rows, schema
-from larspark.scale.streaming.state import Identity, ShardState, fresh_state, read_state
+from larspark.scale.streaming.spent import Spent
+from larspark.scale.streaming.state import (
+    Identity,
+    ShardState,
+    damaged,
+    fresh_state,
+    read_state,
+)
 
 # Sessions that are alive in this process, by what tells their states apart. The saved state is the
 # truth: a session goes on from exactly this state, or is made anew from it.
@@ -38,7 +46,7 @@ class Stepped:
 
     `late` counts the late facts of this micro-batch, `late_so_far` those of all. `held` counts the
     facts that wait for their time point to be closed, `lag` is how far the answers are behind the
-    latest time point heard of.
+    latest time point heard of. `spent` is where the time went.
     """
 
     rows: pa.Table
@@ -50,11 +58,14 @@ class Stepped:
     answered: int | None
     lag: int | None
     state: bytes
+    spent: Spent
 
 
 def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live) -> Stepped:
     """Take in what a micro-batch brought for a shard, and answer what can be answered."""
-    before = fresh_state(live) if state is None else continued(read_state(state), live)
+    spent = Spent()
+    with spent.on("state"):
+        before = fresh_state(live) if state is None else continued(read_state(state), live)
     heard, facts, skipped = _heard(before, parcels)
     answered = -1 if heard.answered is None else heard.answered
     too_late, on_time = _divided(facts, answered)
@@ -62,9 +73,11 @@ def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live)
     taken = replace(
         heard, late=heard.late + _size(late), held=tuple(merged([*heard.held, *on_time]))
     )
-    after, rows = _answered(taken, shard, live)
+    after, rows = _answered(taken, shard, live, spent)
     if live.late == "output":
         rows = pa.concat_tables([rows, late_rows(late, live.form)])
+    with spent.on("state"):
+        written = after.to_bytes()
     return Stepped(
         rows,
         _size(_counted(facts, shard, live.loaded)),
@@ -74,7 +87,8 @@ def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live)
         _size(after.held),
         after.answered,
         _lag(after),
-        after.to_bytes(),
+        written,
+        spent,
     )
 
 
@@ -87,34 +101,58 @@ def _heard(state: ShardState, parcels: Iterable[Parcel]) -> tuple[ShardState, li
         if parcel.payload is not None and parcel.place is not None and parcel.predicate is not None:
             packed.append((parcel.place, parcel.predicate, parcel.payload))
         if parcel.first is not None and parcel.last is not None:
-            first = parcel.first if first is None else min(first, parcel.first)
+            if state.answered is None:
+                first = parcel.first if first is None else min(first, parcel.first)
             known = latest[parcel.source]
             latest[parcel.source] = parcel.last if known is None else max(known, parcel.last)
     return replace(state, first=first, latest=tuple(latest)), unpacked(packed), skipped
 
 
-def _answered(state: ShardState, shard: int, live: Live) -> tuple[ShardState, pa.Table]:
+def _answered(
+    state: ShardState, shard: int, live: Live, spent: Spent
+) -> tuple[ShardState, pa.Table]:
     """Answer all time points that are closed by now."""
     start, closed = _start(state, live), _closed(state, live)
     if start is None or closed is None or closed < max(start, _next(state)):
         return state, schema(live.form, live.late).empty_table()
-    session = _session(state, start, live.loaded)
+    with spent.on("state"):
+        session = _session(state, start, live.loaded)
     ready, held = _divided(state.held, closed)
-    segments = in_arrival_order(ready, live.loaded.job.counts_tuples)
-    session.append(ColumnBatch(segments, closed))
-    table = shard_answers(session.advance(closed), shard, live.loaded)
+    kept_from, kept = _kept(state, ready, start, closed, live)
+    with spent.on("engine"):
+        segments = in_arrival_order(ready, live.loaded.job.counts_tuples)
+        session.append(ColumnBatch(segments, closed))
+        table = shard_answers(session.advance(closed), shard, live.loaded)
     answered = Answered(table, max(start, _next(state)), closed, state.answered)
     rows, holding = answer_rows(answered, state.holding, live.form, live.late)
+    with spent.on("state"):
+        saved = session.save()
     after = replace(
         state,
         start=start,
         answered=closed,
         held=tuple(held),
+        kept_from=kept_from,
+        kept=tuple(kept),
         holding=holding,
-        session=session.save(),
+        session=saved,
     )
     _keep_alive(after, session)
     return after, rows
+
+
+def _kept(
+    state: ShardState, ready: Sequence[Facts], start: int, closed: int, live: Live
+) -> tuple[int, list[Facts]]:
+    """The facts that are kept when all is answered up to `closed`, and from when on all are."""
+    first = start if state.kept_from is None else state.kept_from
+    first = max(first, closed + 1 - live.keep)
+    if live.start is not None:
+        # Facts before it are not taken in.
+        first = max(first, live.start)
+    if live.keep == 0:
+        return first, []
+    return first, _divided(merged([*state.kept, *ready]), first - 1)[1]
 
 
 def _next(state: ShardState) -> int:
@@ -151,7 +189,19 @@ def _session(state: ShardState, start: int, loaded: Loaded) -> Session:
         return alive
     session = loaded.session(start)
     if state.session:
-        session.restore(state.session)
+        try:
+            session.restore(state.session)
+        except LarsparkError as error:
+            message = f"the state of a shard cannot be read: {error.problems[0].message}"
+            raise damaged(message) from None
+    elif state.answered is not None and start <= state.answered:
+        # The program has taken over the facts of another one.
+        seen = [
+            each._replace(table=each.table.filter(pc.field("t") >= start)) for each in state.kept
+        ]
+        segments = in_arrival_order(seen, loaded.job.counts_tuples)
+        session.append(ColumnBatch(segments, state.answered))
+        session.advance(state.answered)
     return session
 
 
@@ -167,9 +217,20 @@ def _fingerprint(state: ShardState) -> tuple[Identity, int | None, bytes]:
 
 def _divided(facts: Sequence[Facts], last: int) -> tuple[list[Facts], list[Facts]]:
     """The facts up to a time point, and those after it."""
-    upto = [each._replace(table=each.table.filter(pc.field("t") <= last)) for each in facts]
-    after = [each._replace(table=each.table.filter(pc.field("t") > last)) for each in facts]
-    return [f for f in upto if f.table.num_rows], [f for f in after if f.table.num_rows]
+    upto: list[Facts] = []
+    after: list[Facts] = []
+    for each in facts:
+        times = each.table["t"]
+        bounds = pc.min_max(times)
+        if bounds["max"].as_py() <= last:
+            upto.append(each)
+        elif bounds["min"].as_py() > last:
+            after.append(each)
+        else:
+            early = pc.less_equal(times, last)
+            upto.append(each._replace(table=each.table.filter(early)))
+            after.append(each._replace(table=each.table.filter(pc.invert(early))))
+    return upto, after
 
 
 def _counted(facts: Sequence[Facts], shard: int, loaded: Loaded) -> list[Facts]:

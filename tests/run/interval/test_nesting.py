@@ -1,4 +1,4 @@
-"""Conjunctions below temporal operators give what the definitions give."""
+"""What stands below temporal operators and windows gives what the definitions give."""
 
 from random import Random
 
@@ -26,12 +26,57 @@ BODIES = (
     "([3] some (a(X) and b(X))) or b(X)",
     "b(X), not (not [3] some (a(X) and b(X)))",
     "[#4] some (a(X) and b(X))",
+    # Windows below temporal operators see what the windows above them leave.
+    "[3] @T a(X), @T [+3] some b(X)",
+    "[3] @T a(X), not @T [2] some b(X)",
+    "[5] some (a(X) and [1,+1] some b(X))",
+    "[5] some (a(X) and not [2] some b(X))",
+    "[#4] some (a(X) and not [2] some b(X))",
+    "always [5] some a(X)",
+    "[6] always [2] some a(X)",
+    "[6] always reset [3] some a(X)",
+    "some [2] always a(X)",
+    "[5] some [1] always a(X)",
+    "[5] some reset [1] always a(X)",
+    "[6] some [3] always [1] some a(X)",
+    "[6] always [3] some [1] always a(X)",
+    "[5] some [*] always a(X)",
+    "[6] @T+1 [1] always a(X), X < T",
+    "@3 [2] some a(X)",
+    "b(X), not @3 [2] always a(X)",
+    "b(X), not [5] some [1] always a(X)",
+    "a(X), not [3] always [1] some b(X)",
+    "[4] some [only a(1)] [2] always a(X)",
+    # Hopping windows above, and below.
+    "[4 every 2] always [2] some a(X)",
+    "[4 every 2] some [1] always a(X)",
+    "[5] some [3 every 2] some a(X)",
+    "[5] always [3 every 2] some a(X)",
+    "[3] [4 every 2] some a(X)",
+    "b(X), not [3] [4 every 2] always a(_)",
+    "[5] some (a(X) and [3 every 2] always b(_))",
+    "b(X), not [4 every 3] always a(X)",
+    # Negations, disjunctions and implications below temporal operators.
+    "b(X), [3] some not a(X)",
+    "b(X), not some (a(X) and b(X))",
+    "b(X), [3] some (not a(X) and not c(X,_))",
+    "b(X), [5] some not [1] some a(X)",
+    "[3] always (a(X) or b(X))",
+    "a(X), [2] always (a(X) -> b(X))",
+    "a(X), [3] always not (b(X) and c(X,_))",
+    "b(X), [4 every 3] always not a(X)",
+    # Without a value, an atom or a time pin leaves no instance of the rule, wherever it stands.
+    "a(X), (b(_) or c(1/X,_))",
+    "a(X), not (not 1/X = 1)",
+    "a(X), not (1/X = 1 and b(X))",
+    "a(X), not @(X/2) b(_)",
+    "a(X), ([2] some b(X) or @X c(1,_))",
 )
 
 
 @pytest.mark.parametrize("hindsight", [False, True])
 @pytest.mark.parametrize("body", BODIES)
-def test_a_conjunction_below_a_temporal_operator(body: str, hindsight: bool) -> None:
+def test_a_body_holds_where_the_definitions_say(body: str, hindsight: bool) -> None:
     program = parse_program(f"q(X) :- {body}. #input a/1, b/1, c/2.").program
     assert program is not None
     checked = check(program)
