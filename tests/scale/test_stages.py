@@ -20,7 +20,7 @@ from larspark.run.protocol import Settings
 from larspark.scale.layout import Wish
 from larspark.scale.prepare import Prepared, prepare
 
-ANY = 150
+ANY = 100
 STAGED = 100
 
 

@@ -17,7 +17,7 @@ from larspark.run.interval.handing import Derived
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 
-CASES = 400
+CASES = 250
 
 Intervals = list[tuple[str, int, int]]
 
