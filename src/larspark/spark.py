@@ -15,7 +15,7 @@ from larspark.scale.session import local_session
 from larspark.scale.shapes import Given
 from larspark.scale.sql import DataFrame
 from larspark.scale.streaming import query
-from larspark.scale.streaming.failures import wait
+from larspark.scale.streaming.failures import start, wait
 from larspark.scale.streaming.growing import follow
 from larspark.scale.streaming.progress import watch
 from larspark.scale.streaming.sink import json_lines
@@ -32,6 +32,7 @@ __all__ = [
     "replay",
     "run",
     "spool",
+    "start",
     "stream",
     "wait",
     "watch",

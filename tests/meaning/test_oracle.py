@@ -112,6 +112,11 @@ def test_an_endless_program_needs_an_end() -> None:
     assert outputs(text, "0:p", to=2, until=5) == {0: "q", 1: "", 2: ""}
 
 
+def test_a_disjunction_binds_what_all_of_its_parts_bind() -> None:
+    text = "q(Y) :- (p(X) or not r), Y = X + 1, [9] some k(X). k(3)."
+    assert outputs(text, "0:x 1:r") == {0: "q(4)", 1: ""}
+
+
 def test_facts_of_the_program_come_first() -> None:
     text = "@1 p. first :- [#1] some q. q2 :- p."
     assert outputs(text, "0:x 1:q") == {0: "", 1: "first q2"}

@@ -141,6 +141,11 @@ def test_a_disjunction_in_a_body_becomes_several_rules() -> None:
     ("text", "message"),
     [
         ("q :- some [#3] some a.", "count tuples from another time point than now"),
+        (
+            "q(X) :- some [900000] always a(X).",
+            "go through more than 100000 time points of a window",
+        ),
+        (f"q(X) :- {'[2] always [1] some ' * 9}a(X).", "take a formula apart that nests so deeply"),
         ("q :- [#3] some not a.", "tell the time points of a tuple window"),
         ("q :- some [4 every 2] a.", "look at one time point through a window that hops"),
         (

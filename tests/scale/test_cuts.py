@@ -25,17 +25,21 @@ def test_a_program_with_a_key_and_bounded_windows_is_cut_both_ways() -> None:
     assert found.lookback == 9
 
 
-def test_a_program_that_joins_on_two_arguments_is_cut_by_time_only() -> None:
+def test_a_program_that_joins_on_two_arguments_is_cut_by_time_or_in_parts() -> None:
     lines = explain_cuts(checked("p(X) :- a(X, Y).\nq(Y) :- [3] some a(X, Y)."))
     assert lines == [
         "by key   no",
         "         line 2, `q(Y) :- [3] some a(X, Y).`: other rules divide `a/2` by argument 1; "
         "that does not join `q(Y)`, `a(X,Y)`",
-        "         stages of it have keys, but are not run by themselves",
+        "stages   1",
+        "         1. derives p/1, q/1, by key: a/2 by argument 1, p/1 by argument 1",
+        "            q/1: several shards find parts of it, which are put together",
+        "         a live stream has no stages: it runs in one shard",
         "by time  yes: an answer looks back 3 time points at most",
         "         a slice of history also reads the 3 time points before it",
         "         with hindsight answers look ahead, and history is not cut by time",
-        "so       history is cut into slices; each sees all facts of its time",
+        "so       history is cut into slices; each sees all facts of its time; "
+        "stages where slices would be short",
     ]
 
 
@@ -77,3 +81,53 @@ def test_an_answer_that_looks_at_now_says_so() -> None:
     assert "by time  yes: an answer looks at its own time point only" in explain_cuts(
         checked("p(X) :- a(X).")
     )
+
+
+def test_stages_are_told_with_what_is_spread_anew_and_the_rule_that_begins_them() -> None:
+    lines = explain_cuts(
+        checked(
+            "#input temp/2, open/1.\n"
+            "hot(M) :- [5] some temp(M, V), V > 90.\n"
+            "alarm(H) :- [*] some hot(M), stands(M, H).\n"
+            "calm(H) :- open(H), not alarm(H).\n"
+            "quiet :- not [3] some alarm(_).\n"
+            "rest(H) :- [*] some open(H), quiet.\n"
+            "stands(m1, h1)."
+        )
+    )
+    begin = next(number for number, line in enumerate(lines) if line.startswith("stages"))
+    assert lines[begin:] == [
+        "stages   3, one after the other, with a shuffle between them",
+        "         1. derives alarm/1, hot/1, by key: hot/1 by argument 1, temp/2 by argument 1",
+        "            alarm/1: several shards find parts of it, which are put together",
+        "         2. derives quiet/0, in one shard",
+        "            alarm/1 of stage 1 comes together",
+        "            line 5, `quiet :- not [3] some alarm(_).`: `quiet` has no argument",
+        "         3. derives calm/1, rest/1, by key: alarm/1 by argument 1, calm/1 by argument 1, "
+        "open/1 by argument 1, rest/1 by argument 1",
+        "            alarm/1 of stage 1 is spread anew",
+        "            quiet/0 of stage 2 goes to all shards",
+        "            line 4, `calm(H) :- open(H), not alarm(H).`: it has to wait until all shards "
+        "have derived `alarm/1`",
+        "         a live stream has no stages: it runs in one shard",
+        "by time  no",
+        "         line 6, `rest(H) :- [*] some open(H), quiet.`: it looks for `open(H)` in the "
+        "whole past; a window such as `[60]` bounds that",
+        "so       stages follow each other; each sees the whole history of its keys",
+    ]
+
+
+def test_stages_of_which_one_shard_reads_the_stream_have_to_be_asked_for() -> None:
+    text = "busy :- [#3] some tram(_). late(X) :- [*] some tram(X), busy."
+    found = cuts(text)
+    assert [stage.key is None for stage in found.stages] == [True, False]
+    assert not found.stages_pay
+    assert explain_cuts(checked(text))[-1] == (
+        "so       the whole history runs in one piece, on one executor, "
+        "unless `shards` asks for stages"
+    )
+
+
+def test_choices_and_constraints_have_no_stages() -> None:
+    assert cuts("p(X) or q(X) :- a(X, Y). r(Y) :- a(X, Y), not p(X).").stages == ()
+    assert cuts("p(X) :- a(X, Y). r(Y) :- a(X, Y), not p(X). :- r(Y), b(Y).").stages == ()

@@ -76,8 +76,9 @@ def test_frames_and_files_in_stages_give_the_answers_of_one_piece(
     assert collected(run(open_halls, path, **options, shards=2, slices=1)) == whole
 
 
-def test_what_goes_wrong_in_a_stage_is_told(spark: Any) -> None:
+def test_stages_are_for_the_interval_engine(spark: Any) -> None:
     frame = spark.createDataFrame([(1, "a"), (2, "b")], "t long, x string")
-    program = "p(X) :- a(X). q :- p(_). r(X) :- q, p(X). r(X+1) :- r(X)."
-    with pytest.raises(LarsparkError, match="L482"):
-        run(program, frame, map="t -> a(x)", shards=2, engine="asp")
+    program = "q :- [2] some p(_). r(X) :- p(X), not q."
+    assert collected(run(program, frame, map="t -> p(x)", shards=2)) == [("q", 1, 2)]
+    with pytest.raises(LarsparkError, match="L482: the program cannot be cut into shards"):
+        run(program, frame, map="t -> p(x)", shards=2, engine="oracle")

@@ -129,3 +129,16 @@ def test_without_stages_shards_are_refused_with_the_rule_in_the_way() -> None:
         prepare(PLANT, (), "auto", Settings(), Wish(2))
     with pytest.raises(LarsparkError, match="L482: the program cannot be cut into shards"):
         prepare(PLANT, (), "oracle", Settings(), Wish(2), in_stages=True)
+
+
+def test_time_may_end_before_the_last_slice_begins() -> None:
+    elements = [Element(t, fact("temp", f"m{t % 3}", 95)) for t in range(40)]
+    sources = [text_partitions(elements, Random(1), ordered=False)]
+    settings = Settings(until=15)
+    background = ["stands(m1,h1)", "stands(m2,h1)"]
+    prepared = prepare(PLANT, background, "auto", settings, Wish(2, 3), in_stages=True)
+    job = job_for(prepared, sources, None)
+    assert job is not None
+    expected = local_answers(prepared, elements, None)
+    assert ("alarm(h1)", 1, 15) in expected
+    assert answers_in_stages(prepared.stages(job), sources) == expected

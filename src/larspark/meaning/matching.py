@@ -33,6 +33,7 @@ from larspark.language.tree import (
 from larspark.meaning.frames import linear
 from larspark.meaning.grounding import ground_window
 from larspark.meaning.horizon import refuse_length
+from larspark.meaning.safety import bind
 from larspark.meaning.streams import Stream
 from larspark.meaning.values import NoValueError, compare, value
 from larspark.meaning.walk import term_variables, variables, walk
@@ -226,7 +227,8 @@ def _in_order(parts: Sequence[Formula], known: Iterable[str]) -> list[Formula]:
         chosen = min(waiting, key=lambda part: _rank(part, bound))
         waiting.remove(chosen)
         ordered.append(chosen)
-        bound.update(variable.name for variable in variables(chosen))
+        # Of a disjunction only what all of its parts bind is sure to be bound.
+        bind(chosen, bound)
     return ordered
 
 

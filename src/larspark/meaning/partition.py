@@ -178,6 +178,12 @@ def key_for(needs: Sequence[Need]) -> Key | None:
     return dict(sorted(key.items()))
 
 
+def extended_key(key: Key, needs: Sequence[Need]) -> Key | None:
+    """The key with positions for more predicates, so that more needs are met; None if it cannot."""
+    found = _search(needs, key)
+    return None if found is None else {**key, **found}
+
+
 def _connected(needs: Sequence[Need]) -> Iterator[list[Need]]:
     """The needs in groups that share no predicate."""
     by_predicate = _by_predicate(needs)
@@ -205,9 +211,10 @@ def _by_predicate(needs: Sequence[Need]) -> dict[Signature, list[Need]]:
     return found
 
 
-def _search(needs: Sequence[Need]) -> Key | None:
+def _search(needs: Sequence[Need], known: Key | None = None) -> Key | None:
     by_predicate = _by_predicate(needs)
     start = {p: frozenset(range(p.arity)) for p in by_predicate}
+    start.update((p, frozenset((n,))) for p, n in (known or {}).items() if p in by_predicate)
     alternatives = [(start, list(needs))]
     for _ in range(_CHOICES):
         if not alternatives:

@@ -54,7 +54,7 @@ def bound_variables(body: Iterable[Formula]) -> frozenset[str]:
     while before != len(bound):
         before = len(bound)
         for part in (*parts, *reversed(parts)):
-            _bind(part, bound)
+            bind(part, bound)
     return frozenset(bound)
 
 
@@ -89,7 +89,7 @@ def examples(rules: Iterable[Rule]) -> Examples:
     return found
 
 
-def _bind(formula: Formula, bound: set[str]) -> None:
+def bind(formula: Formula, bound: set[str]) -> None:
     """Add the variables that a formula binds when the others are bound already."""
     match formula:
         case AtomFormula(atom):
@@ -99,19 +99,19 @@ def _bind(formula: Formula, bound: set[str]) -> None:
             _equate(right, left, bound)
         case And(parts):
             for part in parts:
-                _bind(part, bound)
+                bind(part, bound)
         case Or(parts):
             branches = [set(bound) for _ in parts]
             for part, branch in zip(parts, branches, strict=True):
-                _bind(part, branch)
+                bind(part, branch)
             bound.update(set.intersection(*branches))
         case At(time, body):
-            _bind(body, bound)
+            bind(body, bound)
             pin = linear(time)
             if pin is not None and has_witness(body):
                 bound.add(pin[0])
         case Some(body) | Always(body) | Windowed(_, body) | Reset(body):
-            _bind(body, bound)
+            bind(body, bound)
         case Not() | Implies() | Comparison() | Truth():
             pass
         case _:

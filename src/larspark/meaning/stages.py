@@ -14,8 +14,8 @@ each rule either reads nothing of the stream or needs an atom that only the shar
 Atoms without arguments that an earlier stage derived are known to all shards, like background data.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Term, Variable
@@ -27,6 +27,7 @@ from larspark.meaning.partition import (
     Need,
     conflict,
     counting_windows,
+    extended_key,
     free_predicates,
     key_for,
     need_of,
@@ -72,8 +73,10 @@ def find_stages(checked: Checked) -> tuple[Stage, ...]:
     """
     if checked.several_models:
         return ()
-    tried = [tuple(_Search(checked).stages(first)) for first in (True, False)]
-    return min(tried, key=len)
+    found = tuple(_Search(checked).stages(keyed_first=True))
+    if all(stage.key for stage in found):
+        return found
+    return min(found, tuple(_Search(checked).stages(keyed_first=False)), key=len)
 
 
 def restricted(checked: Checked, stage: Stage) -> Checked:
@@ -87,6 +90,26 @@ def kept_apart(checked: Checked, stage: Stage) -> frozenset[Signature]:
     """What a stage derives of a key's value only where the facts with this value are."""
     local = _Search(checked, stage.everywhere).local(stage.derives)
     return (local & stage.derives) - stage.parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A stage as far as it has come: its groups, and the key that divides them."""
+
+    # What a shard has only if the key's value is its own.
+    local: frozenset[Signature]
+    key: Key = field(default_factory=dict)
+    parts: frozenset[Signature] = frozenset()
+    # What each rule asks of the key.
+    needs: Mapping[int, Need] = field(default_factory=dict)
+    taken: Sequence[frozenset[Signature]] = ()
+
+    def key_with(self, needs: Mapping[int, Need]) -> Key | None:
+        """A key for further needs, too; if possible the same, with more predicates."""
+        if any(need.obstacle for need in needs.values()):
+            return None
+        more = extended_key(self.key, list(needs.values()))
+        return key_for([*{**self.needs, **needs}.values()]) if more is None else more
 
 
 class _Search:
@@ -107,6 +130,7 @@ class _Search:
             frozenset(atom.signature for atom in stream_atoms(rule.body, self._free))
             for rule in checked.rules
         ]
+        self._witnesses = [frozenset().union(*map(witnesses, rule.body)) for rule in checked.rules]
 
     def stages(self, keyed_first: bool) -> Iterator[Stage]:
         """Stages, as far as there is a choice first those with a key or first those without."""
@@ -115,62 +139,65 @@ class _Search:
         why: dict[frozenset[Signature], list[tuple[int, str]]] = {}
         before: frozenset[Signature] = frozenset()
         while waiting:
-            key, parts, taken = self._keyed(waiting, done, why)
-            alone = [] if taken and keyed_first else self._unkeyed(waiting, done)
+            draft = self._keyed(waiting, done, why)
+            alone = [] if draft.taken and keyed_first else self._unkeyed(waiting, done)
             if alone:
-                key, taken = None, alone
-            derives = frozenset().union(*taken)
-            reasons = [reason for group in taken for reason in why.get(group, ())]
+                draft = _Draft(draft.local, taken=alone)
+            derives = frozenset().union(*draft.taken)
+            reasons = [reason for group in draft.taken for reason in why.get(group, ())]
             if done and not reasons:
                 reasons = self._waits(derives, before)
             if not done:
                 derives |= self._free & self._checked.derived
-            yield self._stage(derives, key or None, parts if key else frozenset(), reasons)
+            yield self._stage(derives, draft, reasons)
             before = derives
             done |= derives
             self._shared |= _without_arguments(derives)
-            waiting = [group for group in waiting if group not in taken]
+            waiting = [group for group in waiting if group not in draft.taken]
 
     def local(self, derives: frozenset[Signature]) -> frozenset[Signature]:
         """The predicates whose atoms a shard has only if the key's value is its own."""
-        found = set(self._checked.inputs - self._checked.background_signatures)
-        # What earlier stages hand on goes to its shard alone.
-        found |= self._checked.derived
-        found -= self._shared
+        return self._grown(self._given(), derives)
+
+    def _given(self) -> frozenset[Signature]:
+        """What only one shard has without deriving it; earlier stages hand on to one shard, too."""
+        found = self._checked.inputs - self._checked.background_signatures
+        return (found | self._checked.derived) - self._shared
+
+    def _grown(
+        self, local: frozenset[Signature], derives: frozenset[Signature]
+    ) -> frozenset[Signature]:
+        found = local | (derives - self._shared)
         while lost := {p for p in found & derives if not self._is_local(p, found)}:
             found -= lost
-        return frozenset(found)
+        return found
 
-    def _is_local(self, predicate: Signature, local: set[Signature]) -> bool:
+    def _is_local(self, predicate: Signature, local: frozenset[Signature]) -> bool:
         return all(self._needs_own(number, local) for number in self._deriving[predicate])
 
-    def _needs_own(self, number: int, local: Iterable[Signature]) -> bool:
+    def _needs_own(self, number: int, local: frozenset[Signature]) -> bool:
         """Does a rule need an atom that only the shard of its key has?"""
-        body = self._checked.rules[number].body
-        return any(not witnesses(formula).isdisjoint(local) for formula in body)
+        return not self._witnesses[number].isdisjoint(local)
 
     def _keyed(
         self,
         waiting: Sequence[frozenset[Signature]],
         done: set[Signature],
         why: dict[frozenset[Signature], list[tuple[int, str]]],
-    ) -> tuple[Key | None, frozenset[Signature], list[frozenset[Signature]]]:
+    ) -> "_Draft":
         """All groups that one key divides; of those that would be ready, why they do not fit."""
-        key: Key | None = None
-        parts: frozenset[Signature] = frozenset()
-        taken: list[frozenset[Signature]] = []
+        draft = _Draft(self._given())
         known = set(done)
         for group in waiting:
             if not self._is_ready(group, known):
                 continue
-            found = self._fit(frozenset().union(group, *taken), parts, group)
+            found = self._with(draft, group)
             if found is None:
-                why[group] = self._reasons(group, taken, parts)
-                continue
-            key, parts = found
-            taken.append(group)
-            known |= group
-        return key, parts, taken
+                why[group] = self._reasons(draft, group)
+            else:
+                draft = found
+                known |= group
+        return draft
 
     def _unkeyed(
         self, waiting: Sequence[frozenset[Signature]], done: set[Signature]
@@ -188,9 +215,9 @@ class _Search:
         """Has a group a key, once what is derived before has been handed on?"""
         shared = self._shared
         self._shared = shared.union(*map(_without_arguments, before))
-        found = self._fit(group, frozenset(), group)
+        found = self._with(_Draft(self._given()), group)
         self._shared = shared
-        return bool(found and found[0])
+        return bool(found and found.key)
 
     def _is_ready(self, group: frozenset[Signature], known: set[Signature]) -> bool:
         asked = frozenset().union(*(self._asked[number] for number in self._rules(group)))
@@ -200,21 +227,21 @@ class _Search:
         """What rules read that not all shards have."""
         return frozenset().union(*(self._asked[number] for number in rules)) - self._shared
 
-    def _fit(
-        self,
-        derives: frozenset[Signature],
-        parts: frozenset[Signature],
-        group: frozenset[Signature],
-    ) -> tuple[Key, frozenset[Signature]] | None:
-        """A key for all these predicates, if necessary with the newest group in parts."""
-        rules = self._rules(derives)
-        local = self.local(derives)
-        unread = derives - self._read(rules)
-        can_be = frozenset(p for p in unread if self._has_sound_parts(p, local))
-        for in_parts in dict.fromkeys((parts & can_be, (parts | group) & can_be)):
-            key = key_for(self._needs(rules, in_parts))
+    def _with(self, draft: "_Draft", group: frozenset[Signature]) -> "_Draft | None":
+        """A draft with one more group, if necessary derived in parts; None when it does not fit."""
+        rules = self._rules(group)
+        read = self._read(rules)
+        local = self._grown(draft.local, group)
+        can_be = frozenset(p for p in group - read if self._has_sound_parts(p, local))
+        # What the group reads has to be whole now, though no other rule has asked for that.
+        whole = self._rules(draft.parts & read)
+        for new in dict.fromkeys((frozenset[Signature](), can_be)):
+            parts = (draft.parts - read) | new
+            needs = {need.rule: need for need in self._needs([*whole, *rules], parts)}
+            key = draft.key_with(needs)
             if key is not None:
-                return key, in_parts
+                taken = [*draft.taken, group]
+                return _Draft(local, key, parts, {**draft.needs, **needs}, taken)
         return None
 
     def _has_sound_parts(self, predicate: Signature, local: frozenset[Signature]) -> bool:
@@ -242,28 +269,22 @@ class _Search:
         reading = [part for part in rule.body if stream_atoms((part,), self._shared)]
         return len(reading) == 1 and is_one_atom(reading[0])
 
-    def _reasons(
-        self,
-        group: frozenset[Signature],
-        taken: Sequence[frozenset[Signature]],
-        parts: frozenset[Signature],
-    ) -> list[tuple[int, str]]:
+    def _reasons(self, draft: "_Draft", group: frozenset[Signature]) -> list[tuple[int, str]]:
         """The rules that keep a group out of a stage."""
         needs = self._needs(self._rules(group), frozenset())
         obstacles = [(need.rule, need.obstacle) for need in needs if need.obstacle]
         if obstacles:
             return obstacles
-        before = frozenset().union(*taken)
-        rules = self._rules(before)
-        read = self._read(self._rules(group))
-        known = self._needs(rules, parts - read)
+        read = draft.parts & self._read(self._rules(group))
+        before = {need.rule: need for need in self._needs(self._rules(read), frozenset())}
         for number, need in enumerate(needs):
-            key = key_for([*known, *needs[:number]])
-            if key is not None and key_for([*known, *needs[: number + 1]]) is None:
+            known = {**before, **{each.rule: each for each in needs[:number]}}
+            key = draft.key_with(known)
+            if key is not None and draft.key_with({**known, need.rule: need}) is None:
                 return [(need.rule, conflict(need, key))]
         # What was derived in parts so far has to be whole, and then there is no key any more.
-        whole = ", ".join(f"`{p}`" for p in sorted(parts & read))
-        reading = [n for n in self._rules(group) if self._asked[n] & parts]
+        whole = ", ".join(f"`{p}`" for p in sorted(read))
+        reading = [n for n in self._rules(group) if self._asked[n] & read]
         return [(n, f"it has to wait until all shards have derived {whole}") for n in reading[:1]]
 
     def _waits(
@@ -280,11 +301,7 @@ class _Search:
         return sorted({number for p in derives for number in self._deriving[p]})
 
     def _stage(
-        self,
-        derives: frozenset[Signature],
-        key: Key | None,
-        parts: frozenset[Signature],
-        reasons: Sequence[tuple[int, str]],
+        self, derives: frozenset[Signature], draft: "_Draft", reasons: Sequence[tuple[int, str]]
     ) -> Stage:
         again: set[Signature] = set()
         pending = set(derives)
@@ -295,14 +312,14 @@ class _Search:
             pending = (asked & self._free & self._checked.derived) - again - derives
             again |= pending
         asked = {use.signature for n in rules for use in uses(self._checked.rules[n])}
-        counts = key is None and any(_counts_all(self._checked.rules[n]) for n in rules)
+        counts = not draft.key and any(_counts_all(self._checked.rules[n]) for n in rules)
         return Stage(
             derives=derives,
             again=frozenset(again),
             inputs=None if counts else frozenset(asked) - self._checked.derived - self._free,
             handed=(frozenset(asked) & self._checked.derived) - derives - again,
-            key=key,
-            parts=parts,
+            key=dict(sorted(draft.key.items())) or None,
+            parts=draft.parts if draft.key else frozenset(),
             reasons=tuple(reasons),
         )
 

@@ -59,8 +59,10 @@ from larspark.plan.literals import (
 )
 from larspark.plan.operators import Mode
 
-# `always` is read twice, once for what holds and once for what does not: nested, that doubles.
-_STEPS_LIMIT = 5_000
+# `always` is read twice, once for what holds and once for what does not: nested, that doubles. And
+# every part is read together with the time points of all windows above it.
+_STEPS_LIMIT = 1_000
+_WINDOWS_LIMIT = 24
 
 
 class FormulaReader:
@@ -79,8 +81,8 @@ class FormulaReader:
         negated: bool = False,
     ) -> Alternatives:
         """When the formula holds (or does not) at a position, by what can be seen from there."""
-        self._steps += 1
-        if self._steps > _STEPS_LIMIT:
+        self._steps += position is not None
+        if self._steps > _STEPS_LIMIT or len(scope) > _WINDOWS_LIMIT:
             hint = "give parts of it a name, by rules of their own"
             raise cannot("take a formula apart that nests so deeply", formula.span, hint)
         match formula:

@@ -18,6 +18,9 @@ from larspark.plan.literals import Condition, Literal, Point, Reading, cannot, t
 from larspark.plan.operators import Mode, Reach
 from larspark.plan.windows import Around, View, view_of
 
+# Ranges become rows, so they must not be too long.
+RANGE_LIMIT = 100_000
+
 
 class Range(NamedTuple):
     """A variable takes every integer from `low` to `high`."""
@@ -90,14 +93,22 @@ def _range(
     for around in views[number].around:
         low, high = window_of(around)
         if low is not None and around.anchor in bound:
+            _refuse_width(around, point.span)
             return Range(point.variable, low, high, point.span), (number, around)
     for other, (inner, view) in enumerate(zip(points, views, strict=True)):
         for around in view.around:
             if around.anchor == point.variable and inner.variable in bound:
                 ends = seen_from(around, inner.variable)
                 if ends is not None:
+                    _refuse_width(around, point.span)
                     return Range(point.variable, *ends, point.span), (other, around)
     return None
+
+
+def _refuse_width(around: Around, span: Span) -> None:
+    if (around.past or 0) + around.future > RANGE_LIMIT:
+        message = f"go through more than {RANGE_LIMIT} time points of a window one by one"
+        raise cannot(message, span, "use a smaller window, or a larger `#tick`")
 
 
 def _all_moments(point: Point, moment: Atom) -> Reading:
@@ -246,8 +257,12 @@ def _reaches(
             if not reading.negated:
                 reach = _sliding(view_of(reading.scope, reading.atom).reach)
                 narrow(time_variable(reading.time), reach)
+    # Every round passes bounds on by one link; as many as there are links always suffice.
     for _ in links:
+        known = dict(reaches)
         for variable, other, before, after in links:
             reach = reaches.get(other, Reach())
             narrow(variable, Reach(_more(reach.past, before), _more(reach.future, after)))
+        if reaches == known:
+            break
     return reaches

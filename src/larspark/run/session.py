@@ -4,6 +4,7 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import pyarrow.compute as pc
 
@@ -44,6 +45,10 @@ class Session:
         self.answered: int | None = None
         self.engine_name = choose(checked, settings).name if engine == "auto" else engine
         self.engine: Engine = make_engine(self.engine_name, checked, background, settings)
+
+    @cached_property
+    def _identity(self) -> str:
+        return program_identity(self.checked)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -107,7 +112,7 @@ class Session:
     def save(self) -> bytes:
         """The whole state, from which `restore` goes on."""
         return SavedState(
-            program_identity(self.checked),
+            self._identity,
             self.engine_name,
             self._settings,
             self.start,
@@ -120,7 +125,7 @@ class Session:
     def restore(self, state: bytes) -> None:
         """Go on from a saved state of the same program, engine and settings."""
         saved = SavedState.from_bytes(state)
-        if saved.program != program_identity(self.checked):
+        if saved.program != self._identity:
             raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
         if saved.engine != self.engine_name:
             message = f"the saved state belongs to the engine `{saved.engine}`"

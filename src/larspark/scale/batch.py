@@ -60,7 +60,9 @@ def run(
     error, or counted and left out with `on_error="skip"`.
 
     How many `shards` and `slices` there are is chosen from the data, unless it is said; it never
-    changes the answers. `start`, `to`, `hindsight` and `until` are those of a local run.
+    changes the answers. Several shards of a program without a key for all rules are shards of its
+    stages, which have keys of their own. `start`, `to`, `hindsight` and `until` are those of a
+    local run.
     """
     settings = Settings(start, hindsight, until)
     wish = Wish(shards, slices)

@@ -228,11 +228,8 @@ def _spread(key: Key) -> str:
 
 def _stages(checked: Checked, stages: Sequence[Stage]) -> Iterator[str]:
     """The stages in their order: what each is cut by, what it gets and gives, and why it begins."""
-    yield (
-        "1: shards derive the rest in parts"
-        if len(stages) == 1
-        else (f"{len(stages)}, one after the other, with a shuffle before each")
-    )
+    count = len(stages)
+    yield f"{count}, one after the other, with a shuffle between them" if count > 1 else "1"
     home = {p: number for number, stage in enumerate(stages, 1) for p in stage.derives}
     for number, stage in enumerate(stages, 1):
         how = "in one shard" if stage.key is None else f"by key: {_spread(stage.key)}"
@@ -242,8 +239,8 @@ def _stages(checked: Checked, stages: Sequence[Stage]) -> Iterator[str]:
             where = "comes together" if stage.key is None else where
             yield f"   {signature} of stage {home[signature]} {where}"
         if stage.parts:
-            joined = "its values lie in several shards, and what these find is put together"
-            yield f"   {_names(stage.parts)}: {joined}"
+            put_together = "several shards find parts of it, which are put together"
+            yield f"   {_names(stage.parts)}: {put_together}"
         for rule, why in stage.reasons:
             yield f"   {_place(checked, rule)}: {why}"
     yield "a live stream has no stages: it runs in one shard"

@@ -12,6 +12,8 @@ from larspark.scale.telling import told
 
 # What Spark wraps a reason in.
 _WRAPPING = re.compile(r"^\[STREAM_FAILED\].*?terminated with exception: |\s*SQLSTATE: \w+\s*$")
+# What a call into Java says before the reason.
+_CALLING = re.compile(r"An error occurred while calling ")
 _RAISED = re.compile(r"^[\w.]+(?:Error|Exception)\b.*$", re.MULTILINE)
 
 
@@ -63,8 +65,11 @@ def _brief(text: str) -> str:
     'No disk'
     >>> _brief("Job aborted:\\nTraceback (most recent call last):\\n  File x\\nOSError: No disk\\n")
     'OSError: No disk'
+    >>> _brief("An error occurred while calling o3.start.\\n: java.io.EOFException\\n\\tat x")
+    'java.io.EOFException'
     """
     _, traceback, python = text.partition("Traceback (most recent call last)")
     raised = _RAISED.findall(python) if traceback else []
-    line = raised[-1] if raised else next(filter(str.strip, text.splitlines()), "no reason given")
+    said = (each for each in text.splitlines() if each.strip() and not _CALLING.match(each))
+    line = raised[-1] if raised else next(said, "no reason given").removeprefix(": ")
     return _WRAPPING.sub("", _WRAPPING.sub("", line))

@@ -21,7 +21,7 @@ from larspark.meaning.stages import Stage
 from larspark.run.interval.answers import IntervalAnswers
 from larspark.run.interval.engine import IntervalEngine
 from larspark.run.interval.handing import Derived, constants_of
-from larspark.run.protocol import Settings
+from larspark.run.protocol import Answers, Settings
 from larspark.run.session import Session
 from larspark.scale.buckets import bucket
 from larspark.scale.job import Loaded
@@ -111,8 +111,6 @@ def stage_parcels(
         # The overlap with the slice before: what follows there counts, its answers do not.
         session.advance(first - 1)
     answers = session.advance(last)
-    if not isinstance(answers, IntervalAnswers):
-        raise TypeError("stages are for the interval engine")
     parcels = list(_posted(engine.hand_on(start, last), piece, stage, loaded))
     whole, parts = _answers(answers, shard, stage, loaded)
     packed = packed_answers(whole, piece, job.grid, buckets, parts)
@@ -181,11 +179,13 @@ def _shards(table: pa.Table, place: int | None, shards: int) -> npt.NDArray[np.i
 
 
 def _answers(
-    answers: IntervalAnswers, shard: int, stage: Stage, loaded: Loaded
+    answers: Answers, shard: int, stage: Stage, loaded: Loaded
 ) -> tuple[pa.Table, pa.Table]:
     """The answers that a shard gives, and those that it gives in parts."""
     whole, parts = [ANSWERS.empty_table()], [ANSWERS.empty_table()]
-    for signature, table in answers.tables().items():
+    # After the end of time the engine has nothing to say.
+    tables = answers.tables() if isinstance(answers, IntervalAnswers) else {}
+    for signature, table in tables.items():
         if loaded.job.grid.shards == 1 or signature in loaded.apart:
             whole.append(table)
         elif signature in stage.parts:

@@ -3,6 +3,7 @@
 from larspark.base.problems import LarsparkError, Problem
 
 try:
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, GroupedData, Row, SparkSession, Window, functions
     from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -22,6 +23,7 @@ __all__ = [
     "DataSourceStreamReader",
     "GroupedData",
     "InputPartition",
+    "Py4JJavaError",
     "PySparkException",
     "Row",
     "SparkSession",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError
 from larspark.scale import files, joined, parcels, step
 from larspark.scale.job import Job, load
@@ -13,7 +14,7 @@ from larspark.scale.spread import Sources, by_themselves, packed_facts, parallel
 from larspark.scale.sql import DataFrame, SparkSession
 from larspark.scale.telling import ToldError, telling
 
-_MARKER = "int(null) place, string(null) predicate, binary(null) payload"
+_NOTHING = ("int(null) place", "string(null) predicate", "binary(null) payload")
 
 
 def answers_in_stages(
@@ -31,13 +32,13 @@ def answers_in_stages(
         sent = _stage(spark, [s for s, _ in read], [rows for _, rows in read], job, sent, tasks)
     if sent is None:
         raise ValueError("there are no stages")
-    answers = sent.selectExpr("target bucket", "place = 1 complete", "payload")
+    answers = sent.selectExpr("target bucket", "(place = 1) complete", "payload")
     if len(jobs[0].grid.starts) > 1 or any(stage.parts for stage in load(jobs[0].text()).stages):
         answers = answers.repartitionById(tasks, "bucket")
     return answers.mapInArrow(telling(joined.join_partition), step.SPARK_SCHEMA)
 
 
-def _is_read(signature: Any, job: Job) -> bool:
+def _is_read(signature: Signature | None, job: Job) -> bool:
     """Can a stage need facts of a predicate? Rows with atoms as text can hold any."""
     loaded = load(job.text())
     inputs = loaded.stages[job.stage or 0].inputs
@@ -58,7 +59,7 @@ def _stage(
     pieces, text = job.grid.pieces, job.text()
     read = None
     # A piece without facts can have answers all the same, and Spark makes no empty groups.
-    markers = spark.range(pieces).selectExpr(f"{job.stage} stage", "int(id) target", _MARKER)
+    markers = spark.range(pieces).selectExpr(f"{job.stage} stage", "int(id) target", *_NOTHING)
     incoming = [markers]
     if by_themselves(sources, job):
         parts = parts_of(sources, surveyed)

@@ -111,7 +111,10 @@ class Generator:
             self.formula(level, negated=False) for _ in range(random.choice([0, 1, 1, 1, 2, 2, 3]))
         ]
         if random.random() < 0.2:
-            positive.append(self.nested(level, random.randint(2, 4)))
+            nested = self.nested(level, random.randint(2, 4))
+            if random.random() < 0.1:
+                nested = Windowed(TupleWindow(random.randint(1, 4)), nested)
+            positive.append(nested)
             positive.extend(self.binders(positive))
         bound = [v for v in (*VARIABLES, *TIMES) if v.name in bound_variables(positive)]
         body: list[Formula] = list(positive)
@@ -219,7 +222,7 @@ class Generator:
                 body = below()
                 formula: Formula = Some(body) if kind == "some" else Always(body)
                 if kind == "at":
-                    formula = At(self.pin([TIMES[0]]), body)
+                    formula = At(self.pin([random.choice([*TIMES[:1] * 4, VARIABLES[0]])]), body)
                 if random.random() < 0.1:
                     formula = Reset(formula)
                 for _ in range(random.choice([0, 1, 1, 1, 1, 2])):

@@ -81,7 +81,7 @@ def test_a_body_holds_where_the_definitions_say(body: str, hindsight: bool) -> N
     assert program is not None
     checked = check(program)
     holding = 0
-    for seed in range(25):
+    for seed in range(10):
         random = Random(seed)
         elements = sorted(element(random) for _ in range(random.randint(1, 20)))
         expected = dict(output_stream(checked, elements, start=1, to=10, hindsight=hindsight))
@@ -103,3 +103,40 @@ def element(random: Random) -> Element:
     name = random.choice("aabbcc")
     args = tuple(random.randint(0, 2) for _ in range(2 if name == "c" else 1))
     return Element(random.randint(1, 9), Atom(name, args))
+
+
+LONG = (
+    "[20] some [3] always a(X)",
+    "[15] always [9] some a(X)",
+    "[9] @T a(X), not @T [+3] some b(X)",
+    "[12 every 5] some [2] always a(X)",
+    "b(X), [10] some not a(X)",
+)
+
+
+@pytest.mark.parametrize("body", LONG)
+def test_a_long_stream_is_answered_the_same_at_once_and_tick_by_tick(body: str) -> None:
+    """Long enough for everything old to be forgotten, several times; and saved on the way."""
+    program = parse_program(f"q(X) :- {body}. #input a/1, b/1.").program
+    assert program is not None
+    checked, random, end = check(program), Random(body), 300
+    rows = [
+        Row(t, Atom(name, (value,)), 0)
+        for t in range(1, end + 1)
+        for name, often in (("a", 0.6), ("b", 0.25))
+        for value in range(3)
+        if random.random() < often
+    ]
+    at_once, running = (Session(checked, engine="interval") for _ in range(2))
+    at_once.append(RowBatch(rows, end))
+    expected = {point.t: point.atoms for point in at_once.advance(end).points()}
+    found = {}
+    for t in range(1, end + 1):
+        running.append(RowBatch([row for row in rows if row.t == t], t))
+        found.update((point.t, point.atoms) for point in running.advance(t).points())
+        if t % 97 == 0:
+            state = running.save()
+            running = Session(checked, engine="interval")
+            running.restore(state)
+    assert found == expected
+    assert sum(map(bool, found.values())) > 50

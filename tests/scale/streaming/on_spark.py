@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from larspark.scale.streaming.failures import wait
+from larspark.scale.streaming.failures import start, wait
 
 Rows = Sequence[dict[str, Any]]
 
@@ -28,11 +28,8 @@ def read_files(spark: Any, folder: Path, schema: str = "t long, atom string, n l
 
 def run_to_end(answers: Any, folder: Path) -> Any:
     """Write all answers that there are now; the query, which has ended."""
-    query = (
-        answers.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start(str(folder / "answers"))
-    )
+    writing = answers.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    query = start(writing.trigger(availableNow=True), str(folder / "answers"))
     wait(query)
     return query
 

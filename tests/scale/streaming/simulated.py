@@ -1,6 +1,6 @@
 """A stream as Spark runs it, without Spark: intake, a step for each shard, output."""
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -48,16 +48,26 @@ class Simulated:
         self.rows: list[dict[str, Any]] = []
         self.facts = self.late = self.skipped = 0
         self.answered: set[int | None] = {None}
+        # The engines that are alive in each of two workers.
+        self._alive: list[Any] = [OrderedDict(), OrderedDict()]
 
     def restart(self) -> None:
         """Only the states stay."""
-        stepping._ALIVE.clear()
+        for alive in self._alive:
+            alive.clear()
 
     def micro_batch(self, elements: Sequence[Numbered], random: Random) -> None:
         partitions: list[list[pa.RecordBatch]] = [[] for _ in range(random.randint(1, 3))]
         for n, (t, atom) in random.sample(elements, len(elements)):
             row = {"t": t, "atom": atom_text(atom), "n": n}
             random.choice(partitions).append(pa.RecordBatch.from_pylist([row], SCHEMA))
+        if random.random() < 0.2:
+            # Somebody does the work, and is gone before it is known; it is done again.
+            told = vars(self) | {"states": dict(self.states), "rows": list(self.rows)}
+            stepping._ALIVE = random.choice(self._alive)
+            self.take(partitions)
+            vars(self).update(told)
+        stepping._ALIVE = random.choice(self._alive)
         self.take(partitions)
 
     def take(self, partitions: Sequence[Sequence[pa.RecordBatch]], source: int = 0) -> None:

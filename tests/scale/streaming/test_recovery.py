@@ -119,13 +119,27 @@ def digests(folder: Path) -> dict[Path, str]:
     return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-@pytest.mark.parametrize(
-    ("damaged", "reason"),
-    [("state/0/0/*.changelog", "CANNOT_LOAD_STATE_STORE"), ("offsets/[0-9]*", "OffsetSeqLog")],
-)
-def test_a_damaged_checkpoint_is_told_and_left_as_it_is(
-    damaged: str, reason: str, spark: Any, tmp_path: Path
-) -> None:
+def halved(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def emptied(content: bytes) -> bytes:
+    return content[:0]
+
+
+DAMAGES = [
+    ("metadata", halved),
+    ("metadata", emptied),
+    ("offsets/[0-9]*", halved),
+    ("commits/[0-9]*", halved),
+    ("sources/0/[0-9]*", halved),
+    ("state/0/0/*.changelog", halved),
+    ("state/0/_metadata/v2/*", halved),
+    ("state", emptied),
+]
+
+
+def test_a_damaged_checkpoint_is_told_and_left_as_it_is(spark: Any, tmp_path: Path) -> None:
     def run(folder: Path) -> None:
         facts = read_files(spark, tmp_path / "facts")
         run_to_end(stream("p(X) :- [2] some a(X).", facts, time="t", shards=2), folder)
@@ -133,18 +147,21 @@ def test_a_damaged_checkpoint_is_told_and_left_as_it_is(
     rows = [[{"t": t, "atom": f"a(x{t % 3})", "n": t}] for t in range(3)]
     put_files(tmp_path / "facts", rows[:2])
     run(tmp_path / "run")
-    # Spark keeps the state of the first run open; a copy is as a new process finds it.
-    folder = tmp_path / "copy"
-    shutil.copytree(tmp_path / "run", folder)
-    newest = max((folder / "checkpoint").glob(damaged))
-    newest.write_bytes(newest.read_bytes()[: newest.stat().st_size // 2])
     put_files(tmp_path / "facts", rows[2:], first=2)
-    before = digests(folder)
-    with pytest.raises(LarsparkError) as caught:
-        run(folder)
-    [problem] = caught.value.problems
-    assert problem.code == "L492"
-    assert problem.message.startswith(f"the checkpoint cannot be read ({reason}): ")
-    assert "nothing in it was overwritten" in problem.hint
-    after = digests(folder)
-    assert {path: after.get(path) for path in before} == before
+    for number, (pattern, damage) in enumerate(DAMAGES):
+        # Spark keeps the state of the first run open; a copy is as a new process finds it.
+        folder = tmp_path / f"copy-{number}"
+        shutil.copytree(tmp_path / "run", folder)
+        files = "state/0/_metadata/v2/*" if pattern == "state" else pattern
+        newest = max((folder / "checkpoint").glob(files))
+        newest.write_bytes(damage(newest.read_bytes()))
+        before = digests(folder)
+        with pytest.raises(LarsparkError) as caught:
+            run(folder)
+        [problem] = caught.value.problems
+        assert problem.code == "L492"
+        named = str(newest) if damage is halved else f"a file of its `{pattern}`"
+        assert problem.message.startswith(f"the checkpoint cannot be read: {named} is damaged: ")
+        assert "nothing in it was overwritten" in problem.hint
+        after = digests(folder)
+        assert {path: after.get(path) for path in before} == before, pattern

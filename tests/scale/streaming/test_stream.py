@@ -250,6 +250,29 @@ def test_another_program_is_refused_or_takes_over(spark: Any, tmp_path: Path) ->
     assert written(spark, tmp_path) == [("p(x)", 0, 5), ("p(y)", 1, 1), ("s", 3, 3)]
 
 
+def test_another_program_takes_over_the_facts_that_are_kept(spark: Any, tmp_path: Path) -> None:
+    rows = [[{"t": t, "atom": f"a({name})", "n": t}] for t, name in enumerate("xyxzwwww")]
+
+    def run(program: str) -> None:
+        facts = read_files(spark, tmp_path / "facts")
+        answers = stream(program, facts, time="t", on_program_change="migrate")
+        run_to_end(answers, tmp_path)
+
+    put_files(tmp_path / "facts", rows[:5])
+    run("p(X) :- [3] some a(X).")
+    put_files(tmp_path / "facts", rows[5:], first=5)
+    with pytest.raises(LarsparkError, match="it looks back 5 time points, and the facts of 3"):
+        run("p(X) :- [5] some a(X).")
+    run("p(X) :- [2] some a(X). q(X) :- [1,+0] some a(X).")
+    # Answered up to 3 by the old program; after that as if the new one had always been there.
+    assert written(spark, tmp_path) == [
+        ("p(x)", 0, 4),
+        ("p(y)", 1, 3),
+        ("p(z)", 3, 5),
+        ("q(z)", 4, 4),
+    ]
+
+
 def test_shards_are_spread_evenly_over_the_partitions_of_the_state(spark: Any) -> None:
     rows = spark.range(-50, 50).selectExpr("cast(id as int)", "hash(cast(id as int))").collect()
     assert [spark_hash(number) for number, _ in rows] == [value for _, value in rows]

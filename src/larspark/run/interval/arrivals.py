@@ -216,6 +216,22 @@ def slices(
         first = last + 1
 
 
+def stretches(
+    chunks: Mapping[Source, Chunk], first: int, last: int
+) -> Iterator[tuple[int, Mapping[Source, Chunk]]]:
+    """Cut elements into slices of no more than so many time points, also where nothing arrives."""
+    starts = dict.fromkeys(chunks, 0)
+    for floor in range(first, last + 1, SLICE_TIMES):
+        boundary = min(floor + SLICE_TIMES - 1, last)
+        part: dict[Source, Chunk] = {}
+        for signature, chunk in chunks.items():
+            end = int(np.searchsorted(chunk.times, boundary, side="right"))
+            if end > starts[signature]:
+                part[signature] = chunk.part(starts[signature], end)
+                starts[signature] = end
+        yield boundary, part
+
+
 def _is_short(chunk: Chunk) -> bool:
     return int(chunk.times[-1]) - int(chunk.times[0]) < SLICE_TIMES
 

@@ -1,6 +1,7 @@
 """The interval engine: stratified programs, worked off as intervals of evaluation time."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -22,6 +23,7 @@ from larspark.run.interval.arrivals import (
     one_by_one,
     slices,
     split_times,
+    stretches,
 )
 from larspark.run.interval.builder import Builder
 from larspark.run.interval.clock import Clock
@@ -149,7 +151,7 @@ class IntervalEngine(ListedModels):
             self._network.rest()
         waiting = self._arrivals.waiting()
         values: dict[str, object] = {
-            "identity": self._identity(),
+            "identity": self._identity,
             "start": self._start,
             "answered": self._answered,
             "arrived": self._arrived,
@@ -172,7 +174,7 @@ class IntervalEngine(ListedModels):
     def restore(self, state: bytes) -> None:
         """Continue from a saved state of the same program; anything else touches nothing."""
         values, arrays = unpack(state)
-        if values.get("identity") != self._identity():
+        if values.get("identity") != self._identity:
             raise refused("the saved state belongs to another program, background or settings")
         constants = Constants()
         arrivals = Arrivals(constants, self._settings.start)
@@ -199,6 +201,7 @@ class IntervalEngine(ListedModels):
         self._start, self._answered = values["start"], values["answered"]
         self._arrived = values["arrived"]
 
+    @cached_property
     def _identity(self) -> str:
         return identity(self._checked.program, self._background, self._settings)
 
@@ -276,7 +279,10 @@ class IntervalEngine(ListedModels):
     ) -> Iterator[tuple[int, Mapping[Source, Chunk]]]:
         if not network.single_steps:
             # With hindsight everything is known from the beginning, so it comes in at once.
-            return iter([(last, taken)]) if network.clock.hindsight else slices(taken, last)
+            if network.clock.hindsight:
+                return iter([(last, taken)])
+            # Where every time point counts, a gap is work like any other.
+            return stretches(taken, first, last) if network.eternities else slices(taken, last)
         parts = {first: taken} if network.clock.hindsight else split_times(taken)
         return ((t, parts.get(t, {})) for t in range(first, last + 1))
 

@@ -89,7 +89,8 @@ class Distinct:
 
     def take(self, sign: int, batch: Ints, reading: Reading) -> None:
         floor, store = self._clock.floor, self.store
-        store.settle(floor - 1)
+        if store.settled < floor - 1:
+            store.settle(floor - 1)
         if self._profile is not None:
             batch, reading = self._profile.change(batch, sign, floor, reading), self._whole
             if not len(batch):

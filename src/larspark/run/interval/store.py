@@ -225,7 +225,8 @@ class Store:
             told, began, gone = cover_settle.run(
                 self._rows, self._waits, self._due, self._counters, upto, begun
             )
-            return told[:began], told[len(told) - gone :]
+            if told is not None:
+                return told[:began], told[len(told) - gone :]
         return self._none, self._none
 
     def rows(self) -> Ints:
@@ -252,8 +253,8 @@ class Store:
             return
         # Old rows that still hold stand in the way of the ring, or it is too small.
         rows = self.rows()
-        room = len(rows) + 2 * more
-        self._fill(rows, self.settled, max(len(self._rows), len(rows) + room))
+        needed = len(rows) + len(rows) // 2 + 2 * more
+        self._fill(rows, self.settled, max(len(self._rows), needed))
         self._room -= more
 
     def _has_room(self, more: int) -> bool:

@@ -34,9 +34,9 @@ from larspark.scale.streaming.state import (
     read_state,
 )
 
-# Sessions that are alive in this process, by what tells their states apart. The saved state is the
-# truth: a session goes on from exactly this state, or is made anew from it.
-_ALIVE: OrderedDict[tuple[Identity, int | None, bytes], Session] = OrderedDict()
+# Sessions that are alive in this process, each with the digest of the state that it is at. The
+# saved state is the truth: a session goes on from exactly this state, or is brought to it.
+_ALIVE: OrderedDict[tuple[Identity, int | None, int], tuple[bytes, Session]] = OrderedDict()
 _MOST_ALIVE = 64
 
 
@@ -116,7 +116,7 @@ def _answered(
     if start is None or closed is None or closed < max(start, _next(state)):
         return state, schema(live.form, live.late).empty_table()
     with spent.on("state"):
-        session = _session(state, start, live.loaded)
+        session = _session(state, start, shard, live.loaded)
     ready, held = _divided(state.held, closed)
     kept_from, kept = _kept(state, ready, start, closed, live)
     with spent.on("engine"):
@@ -137,7 +137,7 @@ def _answered(
         holding=holding,
         session=saved,
     )
-    _keep_alive(after, session)
+    _keep_alive(after, shard, session)
     return after, rows
 
 
@@ -183,18 +183,23 @@ def _lag(state: ShardState) -> int | None:
     return None if state.answered is None or not latest else max(latest) - state.answered
 
 
-def _session(state: ShardState, start: int, loaded: Loaded) -> Session:
-    alive = _ALIVE.pop(_fingerprint(state), None)
-    if alive is not None:
+def _session(state: ShardState, start: int, shard: int, loaded: Loaded) -> Session:
+    """The engine at this state: one that is alive, or one that is brought to it."""
+    digest, alive = _ALIVE.pop((state.identity, state.start, shard), (b"", None))
+    if alive is not None and digest == digest_of(state.session):
         return alive
-    session = loaded.session(start)
     if state.session:
+        # An engine that stayed behind has the program read already; one ahead has forgotten things.
+        behind = alive is not None and (alive.answered or 0) <= (state.answered or 0)
+        session = alive if alive is not None and behind else loaded.session(start)
         try:
             session.restore(state.session)
         except LarsparkError as error:
             message = f"the state of a shard cannot be read: {error.problems[0].message}"
             raise damaged(message) from None
-    elif state.answered is not None and start <= state.answered:
+        return session
+    session = loaded.session(start)
+    if state.answered is not None and start <= state.answered:
         # The program has taken over the facts of another one.
         seen = [
             each._replace(table=each.table.filter(pc.field("t") >= start)) for each in state.kept
@@ -205,14 +210,10 @@ def _session(state: ShardState, start: int, loaded: Loaded) -> Session:
     return session
 
 
-def _keep_alive(state: ShardState, session: Session) -> None:
-    _ALIVE[_fingerprint(state)] = session
+def _keep_alive(state: ShardState, shard: int, session: Session) -> None:
+    _ALIVE[state.identity, state.start, shard] = digest_of(state.session), session
     while len(_ALIVE) > _MOST_ALIVE:
         _ALIVE.popitem(last=False)
-
-
-def _fingerprint(state: ShardState) -> tuple[Identity, int | None, bytes]:
-    return state.identity, state.start, digest_of(state.session)
 
 
 def _divided(facts: Sequence[Facts], last: int) -> tuple[list[Facts], list[Facts]]:

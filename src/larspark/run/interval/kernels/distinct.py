@@ -3,14 +3,14 @@
 import numpy as np
 
 from larspark.run.interval.kernels.compile import inlined, kernel
-from larspark.run.interval.kernels.layout import NONE, Ints, mix
+from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints, mix, put
 from larspark.run.interval.kernels.scan import TIME
 
 
 @inlined
-def _same(lines: Ints, line: int, other: int) -> bool:
-    for column in range(TIME, lines.shape[1]):
-        if lines[line, column] != lines[other, column]:
+def _same(rows: Ints, row: int, found: Ints, line: int) -> bool:
+    for column in range(TIME, rows.shape[1]):
+        if rows[row, column] != found[line, column]:
             return False
     return True
 
@@ -24,18 +24,18 @@ def first_arrivals(rows: Ints, order: Ints) -> tuple[Ints, Ints]:
     places = np.full(size, NONE, np.int32)
     found, turns = np.empty(rows.shape, np.int64), np.empty(rows.shape[0], np.int64)
     count = 0
-    for line in range(rows.shape[0]):
+    for row in range(rows.shape[0]):
         state = 0
         for column in range(TIME, rows.shape[1]):
-            state = mix(state, rows[line, column])
-            found[count, column] = rows[line, column]
+            state = mix(state, rows[row, column])
         bucket = state & (size - 1)
-        while places[bucket] != NONE and not _same(found, count, places[bucket]):
+        place = places[bucket]
+        while place != NONE and not _same(rows, row, found, place):
             bucket = (bucket + 1) & (size - 1)
-        if places[bucket] == NONE:
+            place = places[bucket]
+        if place == NONE:
             places[bucket] = count
-            for column in range(TIME):
-                found[count, column] = rows[line, column]
-            turns[count] = order[line]
+            put(found, count, rows, row, rows[row, FROM], rows[row, TO])
+            turns[count] = order[row]
             count += 1
     return found[:count], turns[:count]

@@ -62,6 +62,14 @@ def _find_newest(
         if newest[source] != NONE:
             slot = slot_of(first, newest[source], rows.shape[0])
             sum_of_reads += rows[slot, TO] + links[slot, index]
+    # And the one before it, which is there often enough.
+    for source in range(stop - begin):
+        if newest[source] != NONE:
+            slot = slot_of(first, newest[source], rows.shape[0])
+            offset = follow(links[slot, index], head, newest[source])
+            if offset != NONE:
+                slot = slot_of(first, offset, rows.shape[0])
+                sum_of_reads += rows[slot, TO] + links[slot, index]
     counters[TOUCHED] = sum_of_reads
 
 

@@ -73,29 +73,18 @@ def read_lines(
     order is asked for and something else comes, there is no answer: that is told by NONE.
     """
     mode, past, future, every = frame[MODE], frame[PAST], frame[FUTURE], frame[EVERY]
+    start, end, moves, pins = frame[START], frame[END], frame[MOVES], frame[PINS]
     count = 0
     for source in range(begin, stop):
         low, high = batch[source, FROM], batch[source, TO]
-        if mode != KEEP:
-            first, last = low, high
-            if mode != RUN:
-                first = last = batch[source, TIME]
-            if future != NONE:
-                low = max(low, _not_before(first - future, every))
-            if mode == RUN:
-                high = FOREVER
-            if past != NONE:
-                high = min(high, _not_before(last + past + 1, every) - 1)
-            if mode == NOW:
-                low, high = max(low, first), min(high, last)
         passes = True
         for number in range(tests.shape[0]):
             test = tests[number, TEST]
             value = _value(batch, source, tests[number, LEFT])
             if test == WITHIN:
                 time = value >> _TAG_BITS
-                passes = value & _TAG == 0 and frame[START] <= time and time <= frame[END]
-                if frame[MOVES] != 0:
+                passes = value & _TAG == 0 and start <= time and time <= end
+                if moves != 0:
                     low = max(low, time)
             else:
                 other = tests[number, CODE]
@@ -106,13 +95,27 @@ def read_lines(
                 passes = _compares(test, value, other)
             if not passes:
                 break
-        if not passes or low > high:
+        if not passes:
+            continue
+        if mode != KEEP:
+            first, last = batch[source, FROM], batch[source, TO]
+            if mode != RUN:
+                first = last = batch[source, TIME]
+            if future != NONE:
+                low = max(low, _not_before(first - future, every))
+            if mode == RUN:
+                high = FOREVER
+            if past != NONE:
+                high = min(high, _not_before(last + past + 1, every) - 1)
+            if mode == NOW:
+                low, high = max(low, first), min(high, last)
+        if low > high:
             continue
         out[count, FROM] = low
         out[count, TO] = min(high, FOREVER)
         for number in range(pick.shape[0]):
             out[count, KEYS + number] = _value(batch, source, pick[number])
-        if frame[PINS] != 0:
+        if pins != 0:
             out[count, KEYS] >>= _TAG_BITS
         count += 1
     return count

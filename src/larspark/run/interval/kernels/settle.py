@@ -123,13 +123,13 @@ def _tell_due(
 @kernel
 def cover_settle(
     rows: Ints, waits: Ints, due: Ints, counters: Ints, upto: int, tells_begun: bool
-) -> tuple[Ints, int, int]:
+) -> tuple[Ints | None, int, int]:
     """Let time pass up to a time point: the rows that began, and those that ended before it.
 
     They come back in one array, which is quicker to hand over than two, with their numbers: those
-    that began at its beginning, those that ended at its end. A row that ends right there is not
-    over: it may still go on. Rows wait on the lists of the time points that pass; those that were
-    added since time passed last stand together at the tail.
+    that began at its beginning, those that ended at its end; without any, there is none. A row
+    that ends right there is not over: it may still go on. Rows wait on the lists of the time points
+    that pass; those that were added since time passed last stand together at the tail.
     """
     # As many may have begun as came, and when time passes evenly about as many have ended.
     room = 8 + counters[TAIL] - counters[SEEN]
@@ -165,6 +165,8 @@ def cover_settle(
             )
     counters[SETTLED] = upto
     counters[SEEN] = counters[TAIL]
+    if begun + gone == 0:
+        return None, 0, 0
     return told, begun, gone
 
 
