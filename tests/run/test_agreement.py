@@ -40,40 +40,45 @@ def test_an_engine_agrees_with_the_definitions(engine: str, chunk: int) -> None:
     while counts["compared"] < wanted:
         seed += 1
         random = Random(seed)
-        case = Generator(random).case()
-        checked = check(case.program, SIGNATURES, ends=case.until is not None)
-        if any(problem.severity is Severity.ERROR for problem in checked.problems):
-            continue
-        first, last = span(case, checked)
-        if first is None or first > last or (checked.endless and case.until is None):
-            continue
-        try:
-            expected = dict(
-                output_stream(
-                    checked,
-                    case.elements,
-                    case.background,
-                    start=case.start,
-                    to=last,
-                    hindsight=case.hindsight,
-                    until=case.until,
-                )
-            )
-            found = run(case, checked, engine, cuts(random, first, last), random)
-        except LarsparkError as error:
-            assert error.problems[0].code in REFUSALS, (seed, error)
-            continue
-        if found != expected:
-            differing = [t for t in expected if found.get(t) != expected[t]]
-            pytest.fail(f"seed {seed}, at {differing}:\n{program_text(case.program)}")
-        counts["compared"] += 1
-        counts["not empty"] += any(expected.values())
+        said_something = agrees(Generator(random).case(), engine, random, seed)
+        counts["compared"] += said_something is not None
+        counts["not empty"] += bool(said_something)
     # A comparison of empty answers alone would say nothing.
     assert wanted < 50 or counts["not empty"] * 10 > wanted
 
 
 # Too large for the oracle, or beyond what an engine can do.
 REFUSALS = {"L253", "L254", "L255", "L256", "L261", "L403", "L410"}
+
+
+def agrees(case: Case, engine: str, random: Random, seed: int) -> bool | None:
+    """Compare the engine with the definitions; was there any output? None if they refuse."""
+    checked = check(case.program, SIGNATURES, ends=case.until is not None)
+    if any(problem.severity is Severity.ERROR for problem in checked.problems):
+        return None
+    first, last = span(case, checked)
+    if first is None or first > last or (checked.endless and case.until is None):
+        return None
+    try:
+        expected = dict(
+            output_stream(
+                checked,
+                case.elements,
+                case.background,
+                start=case.start,
+                to=last,
+                hindsight=case.hindsight,
+                until=case.until,
+            )
+        )
+        found = run(case, checked, engine, cuts(random, first, last), random)
+    except LarsparkError as error:
+        assert error.problems[0].code in REFUSALS, (seed, error)
+        return None
+    if found != expected:
+        differing = [t for t in expected if found.get(t) != expected[t]]
+        pytest.fail(f"seed {seed}, at {differing}:\n{program_text(case.program)}")
+    return any(expected.values())
 
 
 def span(case: Case, checked: Checked) -> tuple[int | None, int]:

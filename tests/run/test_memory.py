@@ -6,14 +6,10 @@ from random import Random
 
 import pytest
 from tests.run.interval.random_programs import DERIVED, Case, Generator
-from tests.run.test_agreement import REFUSALS, SIGNATURES, cuts, run, span
+from tests.run.test_agreement import agrees
 
 from larspark.base.atoms import Signature
-from larspark.base.problems import LarsparkError, Severity
-from larspark.language import program_text
 from larspark.language.tree import Rule
-from larspark.meaning.check import check
-from larspark.meaning.oracle import output_stream
 from larspark.meaning.walk import occurrences
 
 PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000")) // 200
@@ -41,29 +37,4 @@ def test_a_recursion_reads_what_it_had_output_before(engine: str) -> None:
         seed += 1
         random = Random(seed)
         case = recursive_case(random)
-        if case is None:
-            continue
-        checked = check(case.program, SIGNATURES, ends=case.until is not None)
-        if any(problem.severity is Severity.ERROR for problem in checked.problems):
-            continue
-        first, last = span(case, checked)
-        if first is None or first > last or (checked.endless and case.until is None):
-            continue
-        try:
-            expected = dict(
-                output_stream(
-                    checked,
-                    case.elements,
-                    case.background,
-                    start=case.start,
-                    to=last,
-                    hindsight=case.hindsight,
-                    until=case.until,
-                )
-            )
-            found = run(case, checked, engine, cuts(random, first, last), random)
-        except LarsparkError as error:
-            assert error.problems[0].code in REFUSALS, (seed, error)
-            continue
-        assert found == expected, (seed, program_text(case.program))
-        compared += any(expected.values())
+        compared += case is not None and bool(agrees(case, engine, random, seed))
