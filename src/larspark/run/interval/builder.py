@@ -1,14 +1,12 @@
 """From a plan to the network that runs it."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from larspark.base.atoms import Atom, Signature
-from larspark.base.terms import Variable
 from larspark.meaning.checked import Checked
-from larspark.plan.operators import Derive, Each, Group, Plan, formulas, steps
+from larspark.plan.operators import Derive, Group, Plan, formulas
 from larspark.plan.retraction import is_recomputed, retracting_rules
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
@@ -21,6 +19,7 @@ from larspark.run.interval.network import Flow, Network, Recomputed
 from larspark.run.interval.nodes import Distinct, Fan, Keeper
 from larspark.run.interval.shapes import Shape, shape_of, whole
 from larspark.run.interval.steps import JoinStep
+from larspark.run.interval.uses import derives_once, looked_up_shapes, read_twice, stored_parts
 
 
 class Builder:
@@ -50,17 +49,11 @@ class Builder:
         self._inner: dict[Signature, Predicate] = {}
         self._inner_keepers: list[Keeper] = []
         self._formulas: dict[tuple[Shape, int], Formula] = {}
-        looked_up = _looked_up_shapes(plan)
+        looked_up = looked_up_shapes(plan)
         if handover is not None:
             looked_up |= {whole(derived.signature) for derived in handover.waiting}
         self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
-        self._read_twice = {
-            signature
-            for group in plan.groups
-            for rule in group.rules
-            for signature, times in _reads(rule).items()
-            if times > 1
-        }
+        self._read_twice = read_twice(plan)
         self._background: dict[Signature, list[Atom]] = {}
         for atom in (*sorted(background, key=str), Atom(plan.moment.predicate)):
             self._background.setdefault(atom.signature, []).append(atom)
@@ -145,7 +138,7 @@ class Builder:
                 continue
             retracts = any(can for _, can in members)
             parts = [self._parts(rule, exactly=retracts) for rule, _ in members]
-            once = len(members) == 1 and _derives_once(members[0][0], parts[0])
+            once = len(members) == 1 and derives_once(members[0][0], parts[0])
             head = self._head(
                 group.predicates[0], pinned, counted=retracts and not once, retracts=retracts
             )
@@ -222,7 +215,7 @@ class Builder:
     def _connect_inner(self, rule: Derive, head: Head) -> Iterable[tuple[Firing, Distinct | None]]:
         """Let a rule be fired by the recursion; if it cannot be, say by what it is started."""
         parts = self._parts(rule, exactly=False)
-        stored = _stored(rule, parts)
+        stored = stored_parts(rule, parts)
         inner = [n for n, part in enumerate(stored) if part.seen.atom.signature in self._inner]
         for number in inner:
             parts[number].sink.consumers.append(self._firing(rule, stored, number, head))
@@ -311,7 +304,7 @@ class Builder:
         return [kind for kind in kinds if kind is not Kind.MEMORY] == [Kind.PLAIN]
 
     def _connect(self, rule: Derive, parts: Sequence[Formula], head: Head) -> None:
-        stored = _stored(rule, parts)
+        stored = stored_parts(rule, parts)
         for number, part in enumerate(parts):
             part.sink.consumers.append(self._firing(rule, stored, number, head))
         if all(part.negated for part in stored):
@@ -324,42 +317,3 @@ class Builder:
         sign = -1 if trigger is not None and stored[trigger].negated else 1
         needs = tuple(step.index.store for step in fired if isinstance(step, JoinStep))
         return Firing(fired, reading, sign, head, self._tally, self._clock, needs)
-
-
-def _reads(rule: Derive) -> Counter[Signature]:
-    """How often a rule reads each predicate."""
-    return Counter(seen.atom.signature for seen, _ in formulas(rule.source))
-
-
-def _looked_up_shapes(plan: Plan) -> set[Shape]:
-    """The formulas that need a store: they are joined, negated, recomputed from, or output."""
-    shapes: set[Shape] = set()
-    for group in plan.groups:
-        for rule in group.rules:
-            parts = formulas(rule.source)
-            if len(parts) > 1 or group.recursive or any(negated for _, negated in parts):
-                shapes.update(shape_of(seen) for seen, _ in parts)
-            if rule.time is not None:
-                shapes.add(whole(rule.atom.signature))
-    return shapes
-
-
-def _derives_once(rule: Derive, parts: Sequence[Formula]) -> bool:
-    """Does every atom that the rule derives come from one combination of rows?"""
-    if not all(part.unique for part in parts):
-        return False
-    told = {term for term in (*rule.atom.args, rule.time) if isinstance(term, Variable)}
-    ranging = {step.variable for step in steps(rule.source) if isinstance(step, Each)}
-    return ranging <= told and all(
-        variable in told
-        for seen, negated in formulas(rule.source)
-        if not negated
-        for variable in seen.variables
-    )
-
-
-def _stored(rule: Derive, parts: Sequence[Formula]) -> list[Stored]:
-    return [
-        Stored(seen, negated, part.sink if isinstance(part.sink, Distinct) else None)
-        for (seen, negated), part in zip(formulas(rule.source), parts, strict=True)
-    ]
