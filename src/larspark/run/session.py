@@ -145,6 +145,9 @@ class Session:
             raise LarsparkError(Problem("L408", message))
         if self._latest is None or self._latest < t:
             self.append(RowBatch((), t))
+        if self._settings.hindsight and self._own:
+            # What the program says of later time points is known, too.
+            self.append(RowBatch((), self._own[-1].t))
 
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""

@@ -68,7 +68,7 @@ def test_a_large_file_is_read_in_parts_of_whole_lines(
     reader = growing.GrowingReader(file)
     end = reader.latestOffset()
     parts = reader.partitions(reader.initialOffset(), end)
-    assert len(parts) == 4
+    assert len(parts) == 3
     batches = [batch for part in parts for batch in reader.read(part)]
     assert [line for batch in batches for line in batch.column(0).to_pylist()] == expected
     assert reader.partitions(end, end) == []

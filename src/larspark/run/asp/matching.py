@@ -27,6 +27,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.meaning.frames import linear
+from larspark.meaning.safety import bind
 from larspark.meaning.walk import term_variables, terms, variables
 from larspark.run.asp.situation import NoInstanceError, Situation
 from larspark.run.asp.values import compare, time_value, value
@@ -146,7 +147,8 @@ def in_order(parts: Iterable[Formula], known: Iterable[str]) -> list[Formula]:
         chosen = min(waiting, key=lambda part: _rank(part, bound))
         waiting.remove(chosen)
         ordered.append(chosen)
-        bound.update(variable.name for variable in variables(chosen))
+        # A negation, or one side of a disjunction, binds nothing.
+        bind(chosen, bound)
     return ordered
 
 
