@@ -16,8 +16,8 @@ from larspark.run.interval.kernels.select import pin
 from larspark.run.interval.tuples import Elements
 
 # A slice of the stream that is worked on at once has at most so many elements and time points:
-# enough to keep the kernels busy, few enough for intervals to be found quickly.
-SLICE_ELEMENTS = 16_384
+# enough to keep the kernels busy, few enough for their rows to stay in the cache.
+SLICE_ELEMENTS = 8_192
 SLICE_TIMES = 512
 # In fewer elements repetitions are not looked for; and where there were few of them in a batch, not
 # in so many batches after it.
