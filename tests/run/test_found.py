@@ -1,0 +1,42 @@
+"""Small programs that random ones led to: engines once gave something else than the definitions."""
+
+import pytest
+
+from larspark.base.atoms import Atom
+from larspark.base.facts import Row, RowBatch
+from larspark.language import parse_program
+from larspark.meaning.check import check
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
+
+ENGINES = ["interval", "asp", "tms", "oracle"]
+
+
+def outputs(engine: str, program: str, rows: list[Row], last: int, settings: Settings) -> list[str]:
+    parsed = parse_program(program).program
+    assert parsed is not None
+    session = Session(check(parsed, (), ends=False), (), engine, settings)
+    session.append(RowBatch(rows, last))
+    points = session.advance(last).points()
+    return [" ".join(sorted(map(str, point.atoms or ()))) for point in points]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_with_hindsight_the_programs_own_elements_are_known(engine: str) -> None:
+    program = "@7 q(2).\ns :- [+3] some q(X)."
+    settings = Settings(start=1, hindsight=True)
+    assert outputs(engine, program, [], 4, settings) == ["", "", "", "s"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_recursion_reads_what_is_remembered_of_it(engine: str) -> None:
+    program = "#remember u/1.\nu(X) :- [2] some u(X).\nu(X) :- b(X)."
+    rows = [Row(1, Atom("b", (5,)), 0)]
+    assert outputs(engine, program, rows, 3, Settings()) == ["u(5)"] * 3
+
+
+@pytest.mark.parametrize("engine", ["asp", "tms", "oracle"])
+def test_a_negation_below_a_window_binds_nothing(engine: str) -> None:
+    program = "q(Y) :- [#2] not [3] @T [3] always a(Y), [3] some a(Y), [4] @T a(_), X = Y - 1.5."
+    rows = [Row(5, Atom("b", (0,)), 0), Row(6, Atom("a", ("x",)), 1)]
+    assert outputs(engine, program, rows, 6, Settings()) == ["", ""]
