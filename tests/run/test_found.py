@@ -37,6 +37,6 @@ def test_a_recursion_reads_what_is_remembered_of_it(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ["asp", "tms", "oracle"])
 def test_a_negation_below_a_window_binds_nothing(engine: str) -> None:
-    program = "q(Y) :- [#2] not [3] @T [3] always a(Y), [3] some a(Y), [4] @T a(_), X = Y - 1.5."
+    program = "q(Y) :- [#2] not [3] @T [3] always a(Y), [4] @T a(_), [3] some a(Y), X = Y - 1.5."
     rows = [Row(5, Atom("b", (0,)), 0), Row(6, Atom("a", ("x",)), 1)]
     assert outputs(engine, program, rows, 6, Settings()) == ["", ""]
