@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from larspark.base.atoms import Signature
+from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.bench.answers import Answer, Column, Ints, Rows, constant_keys
@@ -47,11 +48,11 @@ class TickByTick:
         found = 0
         watch = Stopwatch()
         for t, batch in enumerate(self._batches[: self._full], 1):
-            session.append(batch)
+            session.append(_made(batch))
             found += began(interval_answers(session.advance(t)))
         with watch.running():
             for t, batch in enumerate(self._batches[self._full :], self._full + 1):
-                session.append(batch)
+                session.append(_made(batch))
                 found += began(interval_answers(session.advance(t)))
         facts = sum(map(len, self._batches[self._full :]))
         time_points = self._last - self._full
@@ -89,11 +90,18 @@ class WholeTimeline:
         watch = Stopwatch()
         with watch.running():
             session = Session(self._checked, engine="interval")
-            session.append(self._batch)
+            session.append(_made(self._batch))
             rows = interval_answers(session.advance(self._last)).rows()
         found = sum(map(len, rows.values()))
         size = stats(session).bytes
         return Run(watch.seconds, watch.cpu_seconds, self._facts, self._last, found, size)
+
+
+def _made(batch: AnyBatch) -> AnyBatch:
+    """The batch made anew of its tables or rows: that is a part of taking facts in."""
+    if isinstance(batch, RowBatch):
+        return RowBatch(list(batch.rows()), batch.last_t)
+    return ColumnBatch(list(batch.segments()), batch.last_t)
 
 
 class Changes:
