@@ -16,6 +16,6 @@ def test_pieces_get_as_many_facts_as_the_model_says(spark: Any, tmp_path: Path) 
     task = laid_down(tmp_path / "facts", cooling_facts(300_000), COOLING, "temp")
     by_key, by_time, _ = spark_growth._WAYS
     for way in (by_key, by_time):
-        found = spark_growth._measured("growth", spark, task, way, 2, 1.0, local(task)).more
+        found = spark_growth._with_executors("growth", spark, task, way, 2, 1.0, local(task)).more
         assert found["facts_brought"] == found["facts_brought_model"]
         assert found["shuffled_bytes"] > 0

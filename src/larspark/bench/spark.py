@@ -116,24 +116,29 @@ def _contest(
     base = min(times[contestants[0].name])
     for name, seconds in times.items():
         best = min(seconds)
-        more = {
-            "facts": task.facts,
+        more: dict[str, int | float] = {
             "facts_per_second": round(task.facts / best),
             "median_ns_per_fact": round(median(seconds) / task.facts * 1e9, 1),
-            "total_seconds": round(best, 2),
             "intervals": expected[0] if expected else 0,
         }
-        yield Measurement(
-            bench,
-            WINDOW,
-            task.facts // task.time_points,
-            name,
-            best / task.facts * 1e9,
-            best / task.time_points * 1e6,
-            None,
-            ratio=best / base,
-            more=more,
-        )
+        yield measured(bench, task, name, best, base, more)
+
+
+def measured(
+    bench: str, task: Task, name: str, seconds: float, base: float, more: dict[str, int | float]
+) -> Measurement:
+    """What one contestant took, beside the `base` of another."""
+    return Measurement(
+        bench,
+        WINDOW,
+        task.facts // task.time_points,
+        name,
+        seconds / task.facts * 1e9,
+        seconds / task.time_points * 1e6,
+        None,
+        ratio=seconds / base,
+        more={"facts": task.facts, "total_seconds": round(seconds, 2), **more},
+    )
 
 
 def _contestants(session: Any, title: str, task: Task) -> list[Contestant]:

@@ -18,12 +18,12 @@ from larspark.bench.contest import Measurement, Tell
 from larspark.bench.spark import (
     COOLING,
     PACKAGE,
-    WINDOW,
     Sums,
     Task,
     cooling_facts,
     laid_down,
     local,
+    measured,
     on_spark,
 )
 
@@ -65,7 +65,7 @@ def growth(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
         tell(f"{bench}: one local engine")
         local(task)
         seconds, sums = _timed(lambda: local(task))
-        yield _measurement(bench, task, "interval, one local engine", seconds, seconds, {})
+        yield measured(bench, task, "interval, one local engine", seconds, seconds, {})
         for executors in _EXECUTORS:
             tell(f"{bench}: starting Spark with {executors}")
             if (running := SparkSession.getActiveSession()) is not None:
@@ -73,11 +73,11 @@ def growth(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
             session = local_session(executors, quiet=True, settings=_SETTINGS)
             for way in _WAYS:
                 tell(f"{bench}: {way.name}, {executors} executors")
-                yield _measured(bench, session, task, way, executors, seconds, sums)
+                yield _with_executors(bench, session, task, way, executors, seconds, sums)
             session.stop()
 
 
-def _measured(
+def _with_executors(
     bench: str, session: Any, task: Task, way: Way, executors: int, alone: float, expected: Sums
 ) -> Measurement:
     from larspark.bench.spark_pass import pass_through
@@ -109,7 +109,7 @@ def _measured(
         "seconds_without_reasoning": round(without, 2),
         "seconds_model": round(without + alone * copies / cores, 2),
     }
-    return _measurement(bench, task, f"{way.name}, {executors}", seconds, alone, more)
+    return measured(bench, task, f"{way.name}, {executors}", seconds, alone, more)
 
 
 def shuffled_bytes(session: Any) -> int:
@@ -127,19 +127,3 @@ def _timed(work: Any) -> tuple[float, Any]:
     with watch.running():
         found = work()
     return watch.seconds, found
-
-
-def _measurement(
-    bench: str, task: Task, name: str, seconds: float, alone: float, more: dict[str, int | float]
-) -> Measurement:
-    return Measurement(
-        bench,
-        WINDOW,
-        task.facts // task.time_points,
-        name,
-        seconds / task.facts * 1e9,
-        seconds / task.time_points * 1e6,
-        None,
-        ratio=seconds / alone,
-        more={"facts": task.facts, "total_seconds": round(seconds, 2), **more},
-    )
