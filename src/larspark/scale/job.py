@@ -79,8 +79,7 @@ class Loaded:
     def owner(self, atom: Atom) -> int:
         """The shard that an atom belongs to; the first has all that have no key."""
         place = self.key.get(atom.signature)
-        value = None if place is None else atom.args[place]
-        return bucket(value) % self.job.grid.shards if isinstance(value, int | float | str) else 0
+        return 0 if place is None else bucket(atom.args[place]) % self.job.grid.shards
 
 
 @lru_cache(maxsize=16)

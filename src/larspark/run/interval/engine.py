@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 from weakref import ref
 
 import pyarrow as pa
@@ -37,6 +37,9 @@ from larspark.run.protocol import Answers, Model, Point, Settings
 
 # After so many steps everything is looked through for what can be forgotten.
 _HOUSEKEEPING = 128
+
+# Elements of the stream; and in a stage also what others derived.
+Given: TypeAlias = Signature | Derived
 
 
 class Stats(NamedTuple):
@@ -119,7 +122,8 @@ class IntervalEngine(ListedModels):
             return PointAnswers(first, last, list(self._ticks(network, taken, first, last)))
         ended: dict[Signature, list[Ints]] = {}
         floor = first
-        everything: dict[Any, Chunk] = dict(taken)
+        everything: dict[Given, Chunk] = {}
+        everything.update(taken.items())
         if self._handover is not None:
             everything.update(self._handover.take(None if network.clock.hindsight else last))
         for boundary, part in self._slices(network, everything, first, last):
@@ -286,13 +290,17 @@ class IntervalEngine(ListedModels):
         parts = {first: taken} if network.clock.hindsight else split_times(taken)
         return ((t, parts.get(t, {})) for t in range(first, last + 1))
 
-    def _step(self, network: Network, given: Mapping[Any, Chunk], floor: int, last: int) -> None:
+    def _step(
+        self,
+        network: Network,
+        given: Mapping[Given, Chunk] | Mapping[Signature, Chunk],
+        floor: int,
+        last: int,
+    ) -> None:
         """Let time come to [floor, last], with the elements that arrive there."""
         network.move(floor, last)
         clock = network.clock
-        part: Mapping[Signature, Chunk] = given
-        if self._handover is not None:
-            part = {name: chunk for name, chunk in given.items() if not isinstance(name, Derived)}
+        part = {name: chunk for name, chunk in given.items() if not isinstance(name, Derived)}
         if clock.hindsight:
             part = {name: chunk.known_from(clock.start) for name, chunk in part.items()}
         if network.windows:
