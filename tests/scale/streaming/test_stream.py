@@ -243,7 +243,7 @@ def test_another_program_is_refused_or_takes_over(spark: Any, tmp_path: Path) ->
     assert problem(caught) == (
         "error L491: the checkpoint belongs to another program: gone: `p(X) :- [1] some a(X).`; "
         "new: `p(X) :- [3] some a(X).`\n"
-        '  hint: begin with a new checkpoint, or say `on_program_change="restart"`'
+        '  hint: begin with a new checkpoint, or let `on_program_change` be "migrate" or "restart"'
     )
     run(new, on_program_change="restart")
     # Answered up to 1 by the old program; the new one has seen nothing before 2.

@@ -28,7 +28,9 @@ def continued(state: ShardState, live: Live) -> ShardState:
     _check_layout(before, now)
     match live.on_program_change:
         case "refuse":
-            hint = 'begin with a new checkpoint, or say `on_program_change="restart"`'
+            hint = (
+                'begin with a new checkpoint, or let `on_program_change` be "migrate" or "restart"'
+            )
             reasons = "; ".join(_reasons(before, now))
             message = f"the checkpoint belongs to another program: {reasons}"
             raise LarsparkError(Problem("L491", message, hint=hint))
