@@ -24,7 +24,7 @@ def stream(text: str) -> list[tuple[int, Atom]]:
 
 def outputs(text: str, data: str, **options: object) -> dict[int, str]:
     """The output at each time point as words; `-` without an answer stream."""
-    found = output_stream(program(text), stream(data), **options)  # type: ignore[arg-type]
+    found = output_stream(program(text), stream(data), **options)
     return {
         t: "-" if atoms is None else " ".join(sorted(map(atom_text, atoms))) for t, atoms in found
     }

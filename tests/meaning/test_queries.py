@@ -33,7 +33,7 @@ def formula(text: str) -> Formula:
 def answers(
     text: str, data: list[tuple[int, Atom]], **options: int | None
 ) -> list[dict[str, Constant]]:
-    return query(formula(text), data, BACKGROUND, **options)  # type: ignore[arg-type]
+    return query(formula(text), data, BACKGROUND, **options)
 
 
 def by_definition(

@@ -169,7 +169,7 @@ def _with_more(stream: Stream, t: int) -> Stream:
     "function", [_widened, _with_more, lambda stream, t: None, lambda stream, t: [stream]]
 )
 def test_a_user_window_that_gives_no_substream_is_refused(function: object) -> None:
-    register_window("bad", function)  # type: ignore[arg-type]
+    register_window("bad", function)
     stream = (
         Universe([(1, Atom("p")), (2, Atom("q"))]).whole(0, 9).only(lambda element: element.t == 1)
     )

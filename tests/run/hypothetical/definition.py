@@ -114,7 +114,7 @@ class Definition:
     def __post_init__(self) -> None:
         inputs = ", ".join(f"{name}/1" for name in INPUTS)
         self.text = "\n".join([f"#input {inputs}.", *map(str, self.rules)])
-        self.derived_supports = cache(self.derived_supports)  # type: ignore[method-assign]
+        self.derived_supports = cache(self.derived_supports)
         self.seen_alike: set[str] = set()
         for layer in LAYERS:
             rules = [rule for rule in self.rules if rule.predicate == layer]

@@ -35,7 +35,7 @@ BEARINGS = "alarm(B) :- [2] always hot(B)."
 
 
 def session(program: str, query: str = "@T alarm(B)", **options: bool | int) -> Hypotheses:
-    return Hypotheses(checked(program), formula(query), **options)  # type: ignore[arg-type]
+    return Hypotheses(checked(program), formula(query), **options)
 
 
 def feed(hypotheses: Hypotheses, t: int, *atoms: str) -> list[tuple[str, object]]:
