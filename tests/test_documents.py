@@ -76,7 +76,7 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", LINKING, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_that_are_only_shown_have_the_options_they_name(document: Path) -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(app).commands
     for block in blocks(document):
         for line in block.text.splitlines() if block.language == "sh" else ():
             program, *words = shlex.split(line, comments=True)

@@ -16,7 +16,7 @@ from larspark.show.proof import Absence, Given, Proof, WindowSpan, element_text
 
 
 def proof_of(program: str, facts: str, atom: str, at: int, **options: object) -> Proof:
-    settings = Settings(start=options.pop("start", None))  # type: ignore[arg-type]
+    settings = Settings(start=options.pop("start", None))
     found = explain(
         checked(program), parse_atom(atom), at, stream(facts), settings=settings, **options
     )

@@ -112,7 +112,7 @@ def test_looking_at_a_stream_leaves_it_as_it_is() -> None:
     watched._repr_svg_()
     assert watched.facts == 4
     once = io.BytesIO(b'{"t": 1, "atom": "p"}\n')
-    once.seekable = lambda: False  # type: ignore[method-assign]
+    once.seekable = lambda: False
     fleeting = lp.Stream.read(once, format="jsonl")
     assert fleeting._repr_svg_() is None
     assert len(list(fleeting.elements())) == 1
