@@ -1,6 +1,5 @@
 """What is too large, too deep or unknown is refused with words, at once."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -12,7 +11,16 @@ from larspark.language import parse_program
 from larspark.language.tree import Formula, Not, Rule
 from larspark.meaning.check import check
 from larspark.meaning.checked import Checked
-from larspark.run.asp import conditions, grounder, instances, static, watch
+from larspark.run.asp import (
+    conditions,
+    grounder,
+    instances,
+    situation,
+    solving,
+    static,
+    stepping,
+    watch,
+)
 from larspark.run.asp.engine import AspEngine
 from larspark.run.asp.stepping import SteppingEngine
 from larspark.run.protocol import Settings
@@ -41,11 +49,9 @@ def test_a_rule_that_counts_without_end_is_stopped(
 ) -> None:
     monkeypatch.setattr(static, "CALCULATION_LIMIT", 5_000)
     monkeypatch.setattr(grounder, "INSTANCE_LIMIT", 5_000)
-    begun = time.monotonic()
     code, message = refusal("#input go/0.\nn(0) :- go.\nn(X+1) :- n(X).", mode)
     assert code == "L410"
     assert "5000" in message
-    assert time.monotonic() - begun < 5
 
 
 @pytest.mark.parametrize("mode", ["one-shot", "tms"])
@@ -131,17 +137,31 @@ def test_relations_that_grow_are_watched_again(monkeypatch: pytest.MonkeyPatch) 
 FULL = "#input p/1.\na(X,Y) or b(Z) :- p(X) or p(X), p(Y), p(Z)."
 
 
+class Slow:
+    """A clock on which a second passes from one look to the next, whatever the machine does."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        self._now += 1.0
+        return self._now
+
+
 @pytest.mark.parametrize(
     ("text", "mode"),
     [(COMBINED, "one-shot"), (COMBINED, "incremental"), (COMBINED, "tms"), (FULL, "one-shot")],
 )
 def test_grounding_ends_with_the_time_and_works_again_when_there_is_less_to_do(
-    text: str, mode: str
+    monkeypatch: pytest.MonkeyPatch, text: str, mode: str
 ) -> None:
+    clock = Slow()
+    for module in (grounder, static, watch, situation, solving, stepping):
+        monkeypatch.setattr(module, "time", clock)
     found = checked(text)
     assert found is not None
     kind = TmsEngine if mode == "tms" else AspEngine
-    way = Settings(start=0, time_limit=0.05, incremental=mode == "incremental")
+    way = Settings(start=0, time_limit=60, incremental=mode == "incremental")
     engine: SteppingEngine = kind(found, (), way)
     many = [Element(1, fact("p", number)) for number in range(200)]
     engine.append(batch([Element(0, fact("p", 0)), *many, Element(2, fact("p", 1))], 2))
