@@ -75,7 +75,7 @@ class Run:
     def end(self, number: int | None = signal.SIGINT) -> int:
         if number is not None:
             self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(60)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
