@@ -12,13 +12,14 @@ from larspark.run.interval.kernels import (
     last,
     probe,
     profile,
+    remove,
     scan,
     select,
     settle,
 )
 from larspark.run.interval.kernels.compile import Kernel
 
-MODULES = (cover, distinct, groups, last, probe, profile, scan, select, settle)
+MODULES = (cover, distinct, groups, last, probe, profile, remove, scan, select, settle)
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -88,7 +88,7 @@ class Profile:
     def clear(self, settled: int) -> None:
         """Forget all counts, and begin after this time point."""
         self._entries = np.empty((_SMALLEST, ENTRY_KEYS + self.width), np.int64)
-        self._heads = np.full(_SMALLEST, NONE, np.int64)
+        self._heads = np.full(_SMALLEST, NONE, np.int32)
         self._due = np.full(RING, NONE, np.int64)
         self._steps = np.empty((_SMALLEST, 3), np.int64)
         self._counters = np.array([0, NONE, 0, 0, settled, 0, NONE, 0, 0], np.int64)
@@ -158,7 +158,7 @@ class Profile:
         if more > room:
             self._entries = grown(self._entries, more - room)
             if len(self._entries) > len(self._heads):
-                self._heads = np.empty(1 << (len(self._entries) - 1).bit_length(), np.int64)
+                self._heads = np.empty(1 << (len(self._entries) - 1).bit_length(), np.int32)
                 profile_rebuild.run(self._entries, self._heads, counters, self.width)
         room = len(self._steps) - int(counters[STEPS_USED]) + int(counters[STEPS_IDLE])
         if 2 * more > room:

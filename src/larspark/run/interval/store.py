@@ -5,24 +5,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from larspark.run.interval.kernels.cover import cover_add, cover_keep, cover_remove
+from larspark.run.interval.kernels.cover import cover_add, cover_keep
 from larspark.run.interval.kernels.layout import (
+    CHUNK,
+    COUNTERS,
     END,
     FOREVER,
     HEAD,
+    IN_CHUNK,
     KEYS,
     LAP,
     NONE,
     READ,
     RING,
-    SETTLED,
     TAIL,
     TO,
-    TOUCHED,
     UNREAD,
     Ints,
 )
 from larspark.run.interval.kernels.probe import join, subtract
+from larspark.run.interval.kernels.remove import cover_remove
 from larspark.run.interval.kernels.settle import cover_drop, cover_link, cover_settle
 from larspark.run.interval.readings import Reading, whole
 
@@ -50,16 +52,15 @@ class Store:
     """
 
     __slots__ = (
+        "_chunks",
         "_columns",
         "_counters",
         "_due",
         "_heads",
-        "_links",
         "_none",
         "_room",
         "_rows",
         "_told",
-        "_waits",
         "_whole",
         "settled",
         "width",
@@ -71,7 +72,7 @@ class Store:
         self._whole = whole(width)
         self._none = np.empty((0, KEYS + width), np.int64)
         self._columns = np.empty((0, max(width, 1)), np.int64)
-        self._counters = np.zeros(TOUCHED + 1, np.int64)
+        self._counters = np.zeros(COUNTERS, np.int64)
         self.clear(settled)
 
     def clear(self, settled: int) -> None:
@@ -82,27 +83,24 @@ class Store:
         """Start anew with some rows, and room for more."""
         # The time point up to which time has passed.
         self.settled = settled
-        tables = 1 + len(self._columns)
-        self._rows = np.empty((capacity, KEYS + self.width), np.int64)
-        self._rows[: len(rows)] = rows
-        self._links = np.empty((capacity, tables), np.uint32)
-        self._heads = np.empty((tables, 1 << (capacity - 1).bit_length()), np.uint32)
-        self._waits = np.empty(capacity if self._told else 0, np.int64)
+        tables, links = 1 + len(self._columns), KEYS + self.width
+        self._rows = np.empty((capacity, links + tables), np.int64)
+        self._rows[: len(rows), :links] = rows
+        self._heads = np.empty((tables, 1 << (capacity * 2 // 3).bit_length()), np.uint32)
         self._due = np.empty(RING if self._told else 0, np.int64)
+        # Of every list the newest chunk may have room; while a list is looked through, there are
+        # rows of it on another already.
+        chunks = min(capacity, capacity // IN_CHUNK + 2 * RING) + 2
+        self._chunks = np.empty((chunks if self._told else 0, CHUNK), np.uint32)
         end = int(rows[:, TO].max(initial=-FOREVER))
         read = self._counters[READ]
-        counters = [0, len(rows), 0, settled, len(rows), 0, end, read, NONE, 0]
+        told = int(self._told)
+        counters = [0, len(rows), 0, settled, len(rows), 0, end, read, NONE, 0, links, told, 0]
         self._counters = np.array(counters, np.int64)
         # At least so many rows can be added without looking for room.
         self._room = capacity - len(rows)
         cover_link.run(
-            self._rows,
-            self._links,
-            self._heads,
-            self._columns,
-            self._waits,
-            self._due,
-            self._counters,
+            self._rows, self._heads, self._columns, self._chunks, self._due, self._counters
         )
 
     def is_over(self, t: int) -> bool:
@@ -116,7 +114,7 @@ class Store:
     @property
     def bytes(self) -> int:
         """The memory that the rows and their hash tables take."""
-        arrays = (self._rows, self._links, self._heads, self._waits, self._due)
+        arrays = (self._rows, self._heads, self._chunks, self._due)
         return sum(array.nbytes for array in arrays)
 
     def index(self, keys: Sequence[int]) -> "Index":
@@ -151,7 +149,6 @@ class Store:
             self._make_room(len(batch))
         return cover_add.run(
             self._rows,
-            self._links,
             self._heads,
             self._columns,
             self._counters,
@@ -159,6 +156,7 @@ class Store:
             tests,
             frame,
             pick,
+            self.settled,
             floor,
             run.start,
             run.past,
@@ -172,7 +170,6 @@ class Store:
             self._make_room(len(batch))
         cover_keep.run(
             self._rows,
-            self._links,
             self._heads,
             self._columns,
             self._counters,
@@ -180,6 +177,7 @@ class Store:
             tests,
             frame,
             pick,
+            self.settled,
             floor,
         )
 
@@ -191,7 +189,6 @@ class Store:
             self._make_room(2 * len(batch))
         return cover_remove.run(
             self._rows,
-            self._links,
             self._heads,
             self._columns,
             self._counters,
@@ -223,7 +220,7 @@ class Store:
         self.settled = upto
         if self._told:
             told, began, gone = cover_settle.run(
-                self._rows, self._waits, self._due, self._counters, upto, begun
+                self._rows, self._chunks, self._due, self._counters, upto, begun
             )
             if told is not None:
                 return told[:began], told[len(told) - gone :]
@@ -239,21 +236,23 @@ class Store:
         head, tail, lap = self._counters[HEAD], self._counters[TAIL], self._counters[LAP]
         first, last = head - lap, tail - lap
         capacity = len(self._rows)
+        rows = self._rows[:, : KEYS + self.width]
         if last <= capacity:
-            return self._rows[first:last]
-        return np.concatenate([self._rows[first:], self._rows[: last - capacity]])
+            return rows[first:last]
+        return np.concatenate([rows[first:], rows[: last - capacity]])
 
     def _make_room(self, more: int) -> None:
         """Make sure that there is room for so many rows."""
         if self._has_room(more):
             return
-        self._counters[SETTLED] = self.settled
-        cover_drop.run(self._rows, self._due, self._counters)
+        cover_drop.run(self._rows, self._counters, self.settled)
         if self._has_room(more):
             return
-        # Old rows that still hold stand in the way of the ring, or it is too small.
         rows = self.rows()
         needed = len(rows) + len(rows) // 2 + 2 * more
+        if needed <= len(self._rows):
+            # Old rows that still hold stand in the way; in a longer ring that happens less often.
+            needed += len(rows)
         self._fill(rows, self.settled, max(len(self._rows), needed))
         self._room -= more
 
@@ -289,7 +288,6 @@ class Index(NamedTuple):
         store = self.store
         return join.run(
             store._rows,
-            store._links,
             store._heads,
             store._counters,
             self.number,
@@ -305,7 +303,6 @@ class Index(NamedTuple):
         store = self.store
         return subtract.run(
             store._rows,
-            store._links,
             store._heads,
             store._counters,
             self.number,

@@ -7,7 +7,7 @@ everything still works, some hundred times slower.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -30,20 +30,22 @@ class _Workshop:
     """What all kernels share: the helpers they call, and how much was done without Numba."""
 
     def __init__(self) -> None:
-        self.helpers: dict[Callable[..., Any], str] = {}
+        self.helpers: dict[Callable[..., Any], dict[str, object]] = {}
         self.seconds = 0.0
         self._njit: Callable[..., Any] | None = None
         self._missing = False
 
     def compile(
-        self, function: Callable[Parameters, Result]
+        self, function: Callable[Parameters, Result], options: Mapping[str, object]
     ) -> Callable[Parameters, Result] | None:
         """The compiled function; None where there is no Numba."""
         if self._njit is None and not self._missing:
             self._load()
         if self._njit is None:
             return None
-        compiled: Callable[Parameters, Result] = self._njit(cache=True, nogil=True)(function)
+        compiled: Callable[Parameters, Result] = self._njit(cache=True, nogil=True, **options)(
+            function
+        )
         return compiled
 
     def _load(self) -> None:
@@ -57,12 +59,17 @@ class _Workshop:
         forget_outdated(Path(__file__).parent)
         # Numba warns of its own inlining here, which concerns nobody who runs a program.
         warnings.filterwarnings("ignore", category=NumbaIRAssumptionWarning)
-        for function, inline in self.helpers.items():
-            register_jitable(inline=inline)(function)
+        for function, options in self.helpers.items():
+            register_jitable(**options)(function)
         self._njit = njit
 
 
 _workshop = _Workshop()
+
+# Compiled code counts who refers to an array, also where arrays are only handed to a function that
+# is copied into a loop: up to a hundred times the cost of the work itself. Functions that make no
+# arrays can do without.
+_UNCOUNTED: dict[str, object] = {"_nrt": False}
 
 
 class Kernel(Generic[Parameters, Result]):
@@ -72,10 +79,11 @@ class Kernel(Generic[Parameters, Result]):
     nothing then.
     """
 
-    __slots__ = ("plain", "run")
+    __slots__ = ("_options", "plain", "run")
 
-    def __init__(self, plain: Callable[Parameters, Result]) -> None:
+    def __init__(self, plain: Callable[Parameters, Result], options: Mapping[str, object]) -> None:
         self.plain = plain
+        self._options = options
         self.run: Callable[Parameters, Result] = self._try
 
     def _try(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -91,7 +99,7 @@ class Kernel(Generic[Parameters, Result]):
 
     def compiled(self) -> Callable[Parameters, Result]:
         """The function as Numba compiles it; without Numba as Python runs it."""
-        return _workshop.compile(self.plain) or self.interpret
+        return _workshop.compile(self.plain, self._options) or self.interpret
 
     def interpret(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Let Python run the function. Hashes wrap around, which compiled code does silently."""
@@ -101,16 +109,27 @@ class Kernel(Generic[Parameters, Result]):
 
 def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
     """Make a kernel of a function that Python code calls."""
-    return Kernel(function)
+    return Kernel(function, {})
+
+
+def filling(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
+    """Make a kernel of a function that makes no arrays, but only fills those it is given."""
+    return Kernel(function, _UNCOUNTED)
 
 
 def helper(function: Function) -> Function:
-    """Let kernels call a function."""
-    _workshop.helpers[function] = "never"
+    """Let kernels call a function that makes no arrays. Loops that take long belong into one."""
+    _workshop.helpers[function] = _UNCOUNTED
+    return function
+
+
+def maker(function: Function) -> Function:
+    """Let kernels call a function that makes arrays."""
+    _workshop.helpers[function] = {"inline": "never"}
     return function
 
 
 def inlined(function: Function) -> Function:
     """Let kernels call a function so small that it is copied into them."""
-    _workshop.helpers[function] = "always"
+    _workshop.helpers[function] = {"inline": "always"}
     return function

@@ -1,14 +1,14 @@
 """Kernels of the cover: for every key the time it holds, as disjoint maximal intervals.
 
-    add     [3,5] to {[1,3], [8,9]}   gives {[1,5], [8,9]}, newly covered: [4,5]
-    remove  [4,8] from {[1,9]}        gives {[1,3], [9,9]}
+    add  [3,5] to {[1,3], [8,9]}   gives {[1,5], [8,9]}, newly covered: [4,5]
 
-Intervals only ever grow in place. To shrink one, its row is taken out and new rows take over.
+Intervals only ever grow in place.
 """
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import helper, inlined, kernel
+from larspark.run.interval.kernels.buckets import append, find_buckets, same_keys
+from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
 from larspark.run.interval.kernels.layout import (
     BLOCK,
     DEAD,
@@ -20,93 +20,24 @@ from larspark.run.interval.kernels.layout import (
     KEYS,
     LAP,
     NONE,
-    PLACE_MASK,
     READ,
     TAIL,
     TO,
-    TOUCHED,
     UNREAD,
     Ints,
     Places,
-    bucket_of,
+    drop_ended,
     enlarged,
     follow,
-    index_bucket,
     put,
     slot_of,
 )
 from larspark.run.interval.kernels.scan import read_lines
 
 
-@inlined
-def _same(rows: Ints, row: int, block: Ints, source: int) -> bool:
-    for column in range(KEYS, rows.shape[1]):
-        if rows[row, column] != block[source, column]:
-            return False
-    return True
-
-
-@helper
-def _find_buckets(
-    rows: Ints,
-    links: Places,
-    heads: Places,
-    columns: Ints,
-    counters: Ints,
-    block: Ints,
-    count: int,
-    buckets: Ints,
-) -> None:
-    """The bucket of the first `count` rows of a block in every hash table.
-
-    What stands there is read already here, all together, so that waiting for memory overlaps.
-    """
-    mask = heads.shape[1] - 1
-    sum_of_reads = 0
-    for source in range(count):
-        bucket = bucket_of(block, source, mask)
-        buckets[source, 0] = bucket
-        sum_of_reads += heads[0, bucket]
-        for index in range(columns.shape[0]):
-            bucket = index_bucket(block, source, columns, index, mask)
-            buckets[source, index + 1] = bucket
-            sum_of_reads += heads[index + 1, bucket]
-    head = counters[HEAD]
-    first, length = head - counters[LAP], counters[TAIL] - head
-    for source in range(count):
-        offset = follow(heads[0, buckets[source, 0]], head, length)
-        if offset != NONE:
-            slot = slot_of(first, offset, rows.shape[0])
-            sum_of_reads += rows[slot, TO] + links[slot, 0]
-    counters[TOUCHED] = sum_of_reads
-
-
-@inlined
-def _append(
-    rows: Ints,
-    links: Places,
-    heads: Places,
-    lap: int,
-    place: int,
-    buckets: Ints,
-    block: Ints,
-    source: int,
-    low: int,
-    high: int,
-) -> None:
-    """Add a row of its own at a place; the caller has made sure that there is room."""
-    slot = slot_of(0, place - lap, rows.shape[0])
-    put(rows, slot, block, source, low, high)
-    for table in range(heads.shape[0]):
-        bucket = buckets[source, table]
-        links[slot, table] = heads[table, bucket]
-        heads[table, bucket] = place & PLACE_MASK
-
-
 @helper
 def _uncovered(
     rows: Ints,
-    links: Places,
     first: int,
     head: int,
     newest: int,
@@ -128,10 +59,10 @@ def _uncovered(
             if (
                 rows[slot, TO] >= position
                 and rows[slot, FROM] < begins
-                and _same(rows, slot, block, source)
+                and same_keys(rows, slot, block, source)
             ):
                 begins, ends = rows[slot, FROM], rows[slot, TO]
-            offset = follow(links[slot, 0], head, offset)
+            offset = follow(rows[slot, block.shape[1]], head, offset)
         if begins > position:
             return position, min(begins - 1, end)
         position = ends + 1
@@ -141,7 +72,6 @@ def _uncovered(
 @helper
 def _take_out(
     rows: Ints,
-    links: Places,
     first: int,
     head: int,
     newest: int,
@@ -159,10 +89,10 @@ def _take_out(
             slot != holder
             and rows[slot, TO] >= start - 1
             and rows[slot, FROM] <= end + 1
-            and _same(rows, slot, block, source)
+            and same_keys(rows, slot, block, source)
         ):
             rows[slot, TO] = DEAD
-        offset = follow(links[slot, 0], head, offset)
+        offset = follow(rows[slot, block.shape[1]], head, offset)
 
 
 @inlined
@@ -179,7 +109,6 @@ def _tell(
 @helper
 def _add_block(
     rows: Ints,
-    links: Places,
     heads: Places,
     counters: Ints,
     block: Ints,
@@ -214,13 +143,13 @@ def _add_block(
             if (
                 rows[slot, TO] >= start - 1
                 and rows[slot, FROM] <= end + 1
-                and _same(rows, slot, block, source)
+                and same_keys(rows, slot, block, source)
             ):
                 touched += 1
                 if rows[slot, FROM] <= low:
                     low, holder = rows[slot, FROM], slot
                 high = max(high, rows[slot, TO])
-            offset = follow(links[slot, 0], head, offset)
+            offset = follow(rows[slot, block.shape[1]], head, offset)
         if tells:
             if count + touched + 1 > pieces.shape[0]:
                 break
@@ -231,16 +160,14 @@ def _add_block(
                 piece_from = max(start, rows[holder, TO] + 1)
                 count = _tell(pieces, count, block, source, piece_from, end, fills)
             else:
-                piece_from, piece_to = _uncovered(
-                    rows, links, first, head, newest, block, source, start
-                )
+                piece_from, piece_to = _uncovered(rows, first, head, newest, block, source, start)
                 while piece_from <= end:
                     count = _tell(pieces, count, block, source, piece_from, piece_to, fills)
                     piece_from, piece_to = _uncovered(
-                        rows, links, first, head, newest, block, source, piece_to + 1
+                        rows, first, head, newest, block, source, piece_to + 1
                     )
         if touched > 1 or (touched == 1 and holder == NONE):
-            _take_out(rows, links, first, head, newest, block, source, start, holder)
+            _take_out(rows, first, head, newest, block, source, start, holder)
         latest = max(latest, high)
         if holder != NONE:
             rows[holder, TO] = high
@@ -248,7 +175,7 @@ def _add_block(
             if touched > 0:
                 # The new row takes over what others held.
                 counters[FRESH] = FOREVER
-            _append(rows, links, heads, lap, tail, buckets, block, source, low, high)
+            append(rows, heads, lap, tail, buckets, block, source, low, high)
             tail += 1
         source += 1
     counters[TAIL] = tail
@@ -256,10 +183,9 @@ def _add_block(
     return source, count
 
 
-@helper
+@maker
 def _add(
     rows: Ints,
-    links: Places,
     heads: Places,
     columns: Ints,
     counters: Ints,
@@ -267,6 +193,7 @@ def _add(
     tests: Ints,
     frame: Ints,
     pick: Ints,
+    settled: int,
     floor: int,
     start_of_time: int,
     past: int,
@@ -274,9 +201,12 @@ def _add(
 ) -> Ints:
     """Add what is read off a batch; gives what is new of it, if that is to be told."""
     # Room for one line more than most often comes, so that the last row seldom stops.
-    pieces = np.empty(((batch.shape[0] + 1) * int(tells), rows.shape[1]), np.int64)
-    block = np.empty((min(BLOCK, batch.shape[0]), rows.shape[1]), np.int64)
+    width = KEYS + pick.shape[0]
+    pieces = np.empty(((batch.shape[0] + 1) * int(tells), width), np.int64)
+    block = np.empty((min(BLOCK, batch.shape[0]), width), np.int64)
     buckets = np.empty((block.shape[0], heads.shape[0]), np.int64)
+    active = np.empty(block.shape[0], np.int64)
+    drop_ended(rows, counters, settled)
     counters[FRESH] = counters[TAIL]
     counters[UNREAD] = NONE
     count = 0
@@ -287,12 +217,11 @@ def _add(
             counters[UNREAD] = begin
             break
         counters[READ] += filled
-        _find_buckets(rows, links, heads, columns, counters, block, filled, buckets)
+        find_buckets(rows, heads, columns, counters, block, filled, buckets, active)
         done = 0
         while done < filled:
             done, count = _add_block(
                 rows,
-                links,
                 heads,
                 counters,
                 block,
@@ -314,7 +243,6 @@ def _add(
 @kernel
 def cover_add(
     rows: Ints,
-    links: Places,
     heads: Places,
     columns: Ints,
     counters: Ints,
@@ -322,6 +250,7 @@ def cover_add(
     tests: Ints,
     frame: Ints,
     pick: Ints,
+    settled: int,
     floor: int,
     start_of_time: int,
     past: int,
@@ -333,7 +262,6 @@ def cover_add(
     """
     return _add(
         rows,
-        links,
         heads,
         columns,
         counters,
@@ -341,6 +269,7 @@ def cover_add(
         tests,
         frame,
         pick,
+        settled,
         floor,
         start_of_time,
         past,
@@ -351,7 +280,6 @@ def cover_add(
 @kernel
 def cover_keep(
     rows: Ints,
-    links: Places,
     heads: Places,
     columns: Ints,
     counters: Ints,
@@ -359,12 +287,12 @@ def cover_keep(
     tests: Ints,
     frame: Ints,
     pick: Ints,
+    settled: int,
     floor: int,
 ) -> None:
     """Add what is read off a batch, when nobody wants to know what is new."""
     _add(
         rows,
-        links,
         heads,
         columns,
         counters,
@@ -372,61 +300,9 @@ def cover_keep(
         tests,
         frame,
         pick,
+        settled,
         floor,
         0,
         NONE,
         False,
     )
-
-
-@kernel
-def cover_remove(
-    rows: Ints,
-    links: Places,
-    heads: Places,
-    columns: Ints,
-    counters: Ints,
-    batch: Ints,
-    tests: Ints,
-    frame: Ints,
-    pick: Ints,
-    floor: int,
-) -> Ints:
-    """Take away what is read off a batch from `floor` on; what was covered of it comes back."""
-    pieces = np.empty((batch.shape[0], rows.shape[1]), np.int64)
-    block = np.empty((min(BLOCK, batch.shape[0]), rows.shape[1]), np.int64)
-    buckets = np.empty((block.shape[0], heads.shape[0]), np.int64)
-    count = 0
-    head, lap, capacity = counters[HEAD], counters[LAP], rows.shape[0]
-    first = head - lap
-    counters[UNREAD] = NONE
-    for begin in range(0, batch.shape[0], BLOCK):
-        stop = min(begin + BLOCK, batch.shape[0])
-        filled = read_lines(batch, begin, stop, tests, frame, pick, block)
-        if filled == NONE:
-            counters[UNREAD] = begin
-            break
-        _find_buckets(rows, links, heads, columns, counters, block, filled, buckets)
-        for source in range(filled):
-            start, end = max(block[source, FROM], floor), block[source, TO]
-            if start > end:
-                continue
-            offset = follow(heads[0, buckets[source, 0]], head, counters[TAIL] - head)
-            while offset != NONE:
-                slot = slot_of(first, offset, capacity)
-                began, ended = rows[slot, FROM], rows[slot, TO]
-                if ended >= start and began <= end and _same(rows, slot, block, source):
-                    if count == len(pieces):
-                        pieces = enlarged(pieces)
-                    put(pieces, count, block, source, max(start, began), min(end, ended))
-                    count += 1
-                    rows[slot, TO] = DEAD
-                    for low, high in ((began, start - 1), (end + 1, ended)):
-                        if low <= high:
-                            tail = counters[TAIL]
-                            _append(
-                                rows, links, heads, lap, tail, buckets, block, source, low, high
-                            )
-                            counters[TAIL] = tail + 1
-                offset = follow(links[slot, 0], head, offset)
-    return pieces[:count]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import inlined, kernel
-from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints, mix, put
+from larspark.run.interval.kernels.compile import helper, inlined, kernel
+from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints, Lines, mix, put
 from larspark.run.interval.kernels.scan import TIME
 
 
@@ -15,6 +15,28 @@ def _same(rows: Ints, row: int, found: Ints, line: int) -> bool:
     return True
 
 
+@helper
+def _pass_first(rows: Ints, order: Ints, places: Lines, found: Ints, turns: Ints) -> int:
+    """Write each element once, with its turn; gives how many there are."""
+    mask = places.shape[0] - 1
+    count = 0
+    for row in range(rows.shape[0]):
+        state = 0
+        for column in range(TIME, rows.shape[1]):
+            state = mix(state, rows[row, column])
+        bucket = state & mask
+        line = places[bucket]
+        while line != NONE and not _same(rows, row, found, line):
+            bucket = (bucket + 1) & mask
+            line = places[bucket]
+        if line == NONE:
+            places[bucket] = count
+            put(found, count, rows, row, rows[row, FROM], rows[row, TO])
+            turns[count] = order[row]
+            count += 1
+    return count
+
+
 @kernel
 def first_arrivals(rows: Ints, order: Ints) -> tuple[Ints, Ints]:
     """Elements, as rows of pinned atoms and their order, without those that came before."""
@@ -23,19 +45,5 @@ def first_arrivals(rows: Ints, order: Ints) -> tuple[Ints, Ints]:
         size *= 2
     places = np.full(size, NONE, np.int32)
     found, turns = np.empty(rows.shape, np.int64), np.empty(rows.shape[0], np.int64)
-    count = 0
-    for row in range(rows.shape[0]):
-        state = 0
-        for column in range(TIME, rows.shape[1]):
-            state = mix(state, rows[row, column])
-        bucket = state & (size - 1)
-        place = places[bucket]
-        while place != NONE and not _same(rows, row, found, place):
-            bucket = (bucket + 1) & (size - 1)
-            place = places[bucket]
-        if place == NONE:
-            places[bucket] = count
-            put(found, count, rows, row, rows[row, FROM], rows[row, TO])
-            turns[count] = order[row]
-            count += 1
+    count = _pass_first(rows, order, places, found, turns)
     return found[:count], turns[:count]

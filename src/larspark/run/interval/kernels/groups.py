@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import kernel
+from larspark.run.interval.kernels.compile import filling, kernel
 from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints, mix
 from larspark.run.interval.kernels.scan import TIME
 
@@ -88,7 +88,7 @@ def group_arrivals(
     return inside, outside[:count]
 
 
-@kernel
+@filling
 def group_rebuild(groups: Ints, heads: Ints, counters: Ints, width: int) -> None:
     """Enter all groups anew into a hash table that has grown."""
     for bucket in range(heads.shape[0]):

@@ -2,24 +2,28 @@
 
 A *batch* holds rows with their evaluation times: `FROM`, `TO`, then the key columns.
 
-A *store* keeps such rows in the same form in a ring: new ones come to its tail, and what is over
-is dropped from its head. A row is known by its place in the row of all rows there ever were; in
-hash tables and links stand the 32 lowest bits of that. Chains lead from newer to older rows, so a
-chain ends where it leads to a place that is dropped, or that is not older; nothing is unlinked.
+A *store* keeps such rows in a ring, each with its links in the hash tables behind it, where one
+look into memory finds both: new ones come to the tail, and what is over is dropped from the head. A
+row is known by its place in the row of all rows there ever were; in hash tables and links stand the
+32 lowest bits of that. Chains lead from newer to older rows, so a chain ends where it leads to a
+place that is dropped, or that is not older; nothing is unlinked.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from larspark.run.interval.kernels.compile import helper, inlined
+from larspark.run.interval.kernels.compile import helper, inlined, maker
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.uint32]
+Lines = NDArray[np.int32]
 
 # Later than every time point; sums of two of them still fit 64 bits.
 FOREVER = 1 << 60
-# Stands for the end of a row that was taken out.
+# Stands for the end of a row that was taken out, and for the start of one that waits in no list of
+# due rows any more.
 DEAD = -(1 << 61)
+RELEASED = FOREVER + 1
 
 FROM, TO, KEYS = 0, 1, 2
 
@@ -27,12 +31,18 @@ FROM, TO, KEYS = 0, 1, 2
 # lap of the ring, the time up to which everything due has happened, the place from which on rows
 # were not looked at since then, the place from which on rows hold only what was added last, a time
 # point after which no row holds, how many rows were read, the line of a batch at which reading had
-# to stop (NONE: nowhere), and a sum that nobody reads.
+# to stop (NONE: nowhere), a sum that nobody reads, the column in which links begin, the number of
+# the next chunk that was never used (0: the store tells nothing), and the first of those that are
+# free again.
 HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, END, READ, UNREAD, TOUCHED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+LINKS, CHUNKS, FREE = 10, 11, 12
+COUNTERS = 13
 
 # Rows are looked up so many together: waiting for memory overlaps, and what was waited for is
 # still in the first-level cache when it is used.
-BLOCK = 128
+BLOCK = 64
+# So many rows of a chain are fetched ahead; most chains are shorter.
+DEPTH = 4
 
 NONE = -1
 
@@ -43,6 +53,11 @@ PLACE_MASK = (1 << 32) - 1
 RING = 256
 TURNS = RING - 1
 
+# A list of due rows is a chain of chunks, each as large as a line of the cache: the number of the
+# next chunk, how many places of rows there are, and those. The number 0 stands for no chunk.
+CHUNK_NEXT, CHUNK_COUNT, CHUNK_PLACES, CHUNK = 0, 1, 2, 16
+IN_CHUNK = CHUNK - CHUNK_PLACES
+
 
 @inlined
 def mix(state: int, value: int) -> int:
@@ -52,10 +67,10 @@ def mix(state: int, value: int) -> int:
 
 
 @inlined
-def bucket_of(rows: Ints, row: int, mask: int) -> int:
-    """Where in the hash table over all keys a row belongs."""
+def bucket_of(rows: Ints, row: int, links: int, mask: int) -> int:
+    """Where in the hash table over all keys a row belongs; its keys end where links begin."""
     state = 0
-    for column in range(KEYS, rows.shape[1]):
+    for column in range(KEYS, links):
         state = mix(state, rows[row, column])
     return state & mask
 
@@ -85,6 +100,52 @@ def slot_of(first: int, offset: int, capacity: int) -> int:
 
 
 @helper
+def touch_chains(
+    rows: Ints, counters: Ints, link: int, active: Ints, count: int, sum_of_reads: int
+) -> None:
+    """Read the first rows of `count` chains, which begin at these offsets from the head.
+
+    One row of every chain is read before the next of any: waiting for memory overlaps, and the rows
+    are at hand when they are looked at one chain after the other.
+    """
+    head = counters[HEAD]
+    first, capacity = head - counters[LAP], rows.shape[0]
+    for _ in range(DEPTH):
+        kept = 0
+        for number in range(count):
+            offset = active[number]
+            slot = slot_of(first, offset, capacity)
+            sum_of_reads += rows[slot, TO]
+            older = follow(rows[slot, link], head, offset)
+            active[kept] = older
+            kept += int(older != NONE)
+        count = kept
+    counters[TOUCHED] = sum_of_reads
+
+
+@helper
+def drop_ended(rows: Ints, counters: Ints, settled: int) -> None:
+    """Give the room back of the oldest rows, as far as they ended before a time point.
+
+    In a store that tells, rows are there until that was told of them.
+    """
+    capacity, tells = rows.shape[0], counters[CHUNKS] > 0
+    head, lap = counters[HEAD], counters[LAP]
+    end = counters[SEEN] if tells else counters[TAIL]
+    while head < end:
+        slot = head - lap
+        if rows[slot, TO] >= settled:
+            break
+        if tells and rows[slot, TO] == DEAD and rows[slot, FROM] != RELEASED:
+            break
+        head += 1
+        if head - lap == capacity:
+            lap = head
+    counters[HEAD] = head
+    counters[LAP] = lap
+
+
+@maker
 def enlarged(lines: Ints) -> Ints:
     """The same lines with room for as many again, and a few."""
     larger = np.empty((2 * lines.shape[0] + 8, lines.shape[1]), np.int64)
@@ -96,11 +157,11 @@ def enlarged(lines: Ints) -> Ints:
 
 @inlined
 def put(out: Ints, count: int, rows: Ints, row: int, low: int, high: int) -> None:
-    """Write a row with another interval as line number `count` of the output.
+    """Write a row with another interval as line number `count` of the output, or an output in it.
 
     Nothing is returned: handing arrays around costs more than the writing.
     """
     out[count, FROM] = low
     out[count, TO] = high
-    for column in range(KEYS, rows.shape[1]):
+    for column in range(KEYS, min(rows.shape[1], out.shape[1])):
         out[count, column] = rows[row, column]

@@ -13,7 +13,6 @@ from larspark.run.interval.kernels.layout import (
     NONE,
     TAIL,
     TO,
-    TOUCHED,
     Ints,
     Places,
     enlarged,
@@ -21,6 +20,7 @@ from larspark.run.interval.kernels.layout import (
     mix,
     put,
     slot_of,
+    touch_chains,
 )
 
 
@@ -35,7 +35,6 @@ def _matches(rows: Ints, row: int, row_keys: Ints, batch: Ints, source: int, key
 @helper
 def _find_newest(
     rows: Ints,
-    links: Places,
     heads: Places,
     index: int,
     counters: Ints,
@@ -44,41 +43,31 @@ def _find_newest(
     stop: int,
     keys: Ints,
     newest: Ints,
+    active: Ints,
 ) -> None:
     """The newest row in the bucket of batch rows [begin, stop), by its offset from the head.
 
-    They are read together, so that waiting for memory overlaps.
+    The chains there are read already here, all together.
     """
     mask = heads.shape[1] - 1
     head = counters[HEAD]
-    first, length = head - counters[LAP], counters[TAIL] - head
+    length, chains = counters[TAIL] - head, 0
     for source in range(begin, stop):
         state = 0
         for number in range(keys.shape[0]):
             state = mix(state, batch[source, keys[number]])
-        newest[source - begin] = follow(heads[index, state & mask], head, length)
-    sum_of_reads = 0
-    for source in range(stop - begin):
-        if newest[source] != NONE:
-            slot = slot_of(first, newest[source], rows.shape[0])
-            sum_of_reads += rows[slot, TO] + links[slot, index]
-    # And the one before it, which is there often enough.
-    for source in range(stop - begin):
-        if newest[source] != NONE:
-            slot = slot_of(first, newest[source], rows.shape[0])
-            offset = follow(links[slot, index], head, newest[source])
-            if offset != NONE:
-                slot = slot_of(first, offset, rows.shape[0])
-                sum_of_reads += rows[slot, TO] + links[slot, index]
-    counters[TOUCHED] = sum_of_reads
+        offset = follow(heads[index, state & mask], head, length)
+        newest[source - begin] = offset
+        active[chains] = offset
+        chains += int(offset != NONE)
+    touch_chains(rows, counters, rows.shape[1] - heads.shape[0] + index, active, chains, 0)
 
 
 @helper
 def _join_rows(
     rows: Ints,
-    links: Places,
     counters: Ints,
-    index: int,
+    link: int,
     row_keys: Ints,
     batch: Ints,
     source: int,
@@ -93,7 +82,8 @@ def _join_rows(
 ) -> tuple[int, int]:
     """Join batch rows [source, stop); gives the row that was come to, and the lines of output.
 
-    It stops before a row whose matches do not fit. `begin` is the row that `newest` begins with.
+    It stops before a row whose matches do not fit. `begin` is the row that `newest` begins with,
+    `link` the column of the links to older rows.
     """
     head = counters[HEAD]
     first = head - counters[LAP]
@@ -120,7 +110,7 @@ def _join_rows(
                     else:
                         out[found, KEYS + number] = rows[slot, ~pick]
                 found += 1
-            offset = follow(links[slot, index], head, offset)
+            offset = follow(rows[slot, link], head, offset)
         count = found
         source += 1
     return source, count
@@ -129,7 +119,6 @@ def _join_rows(
 @kernel
 def join(
     rows: Ints,
-    links: Places,
     heads: Places,
     counters: Ints,
     index: int,
@@ -147,18 +136,19 @@ def join(
     """
     out = np.empty((batch.shape[0], KEYS + picks.shape[0]), np.int64)
     newest = np.empty(min(BLOCK, batch.shape[0]), np.int64)
+    active = np.empty(newest.shape[0], np.int64)
     fresh = counters[FRESH] - counters[HEAD] if old else counters[TAIL]
+    link = rows.shape[1] - heads.shape[0] + index
     count = 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        _find_newest(rows, links, heads, index, counters, batch, begin, stop, keys, newest)
+        _find_newest(rows, heads, index, counters, batch, begin, stop, keys, newest, active)
         done = begin
         while done < stop:
             done, count = _join_rows(
                 rows,
-                links,
                 counters,
-                index,
+                link,
                 row_keys,
                 batch,
                 done,
@@ -176,10 +166,54 @@ def join(
     return out[:count]
 
 
+@helper
+def _subtract_rows(
+    rows: Ints,
+    counters: Ints,
+    link: int,
+    row_keys: Ints,
+    batch: Ints,
+    source: int,
+    begin: int,
+    stop: int,
+    newest: Ints,
+    keys: Ints,
+    out: Ints,
+    count: int,
+) -> tuple[int, int]:
+    """What is left of batch rows [source, stop), told as in `_join_rows`."""
+    head = counters[HEAD]
+    first = head - counters[LAP]
+    while source < stop:
+        found = count
+        position, end = batch[source, FROM], batch[source, TO]
+        while position <= end:
+            # The covered stretch that comes next, from `position` on.
+            begins, ends = end + 1, end
+            offset = newest[source - begin]
+            while offset != NONE:
+                slot = slot_of(first, offset, rows.shape[0])
+                if (
+                    rows[slot, TO] >= position
+                    and rows[slot, FROM] < begins
+                    and _matches(rows, slot, row_keys, batch, source, keys)
+                ):
+                    begins, ends = rows[slot, FROM], rows[slot, TO]
+                offset = follow(rows[slot, link], head, offset)
+            if begins > position:
+                if found == out.shape[0]:
+                    return source, count
+                put(out, found, batch, source, position, min(begins - 1, end))
+                found += 1
+            position = ends + 1
+        count = found
+        source += 1
+    return source, count
+
+
 @kernel
 def subtract(
     rows: Ints,
-    links: Places,
     heads: Places,
     counters: Ints,
     index: int,
@@ -190,31 +224,28 @@ def subtract(
     """Every batch row for the times at which no stored row of equal keys holds."""
     out = np.empty(batch.shape, np.int64)
     newest = np.empty(min(BLOCK, batch.shape[0]), np.int64)
+    active = np.empty(newest.shape[0], np.int64)
+    link = rows.shape[1] - heads.shape[0] + index
     count = 0
-    head = counters[HEAD]
-    first = head - counters[LAP]
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        _find_newest(rows, links, heads, index, counters, batch, begin, stop, keys, newest)
-        for source in range(begin, stop):
-            position, end = batch[source, FROM], batch[source, TO]
-            while position <= end:
-                # The covered stretch that comes next, from `position` on.
-                begins, ends = end + 1, end
-                offset = newest[source - begin]
-                while offset != NONE:
-                    slot = slot_of(first, offset, rows.shape[0])
-                    if (
-                        rows[slot, TO] >= position
-                        and rows[slot, FROM] < begins
-                        and _matches(rows, slot, row_keys, batch, source, keys)
-                    ):
-                        begins, ends = rows[slot, FROM], rows[slot, TO]
-                    offset = follow(links[slot, index], head, offset)
-                if begins > position:
-                    if count == len(out):
-                        out = enlarged(out)
-                    put(out, count, batch, source, position, min(begins - 1, end))
-                    count += 1
-                position = ends + 1
+        _find_newest(rows, heads, index, counters, batch, begin, stop, keys, newest, active)
+        done = begin
+        while done < stop:
+            done, count = _subtract_rows(
+                rows,
+                counters,
+                link,
+                row_keys,
+                batch,
+                done,
+                begin,
+                stop,
+                newest,
+                keys,
+                out,
+                count,
+            )
+            if done < stop:
+                out = enlarged(out)
     return out[:count]

@@ -10,7 +10,7 @@ down after its end. Two questions are asked of it:
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import helper, kernel
+from larspark.run.interval.kernels.compile import filling, helper, inlined, kernel
 from larspark.run.interval.kernels.layout import (
     FOREVER,
     FROM,
@@ -19,6 +19,7 @@ from larspark.run.interval.kernels.layout import (
     RING,
     TO,
     Ints,
+    Lines,
     enlarged,
     mix,
     put,
@@ -41,8 +42,8 @@ TOUCHED = 8
 KIND, START, PAST, FUTURE, EVERY, END = 0, 1, 2, 3, 4, 5
 COUNT_ONE, COUNT_WINDOW = 0, 1
 
-# A count that nothing is known to end is looked at after so many time points.
-NOW_AND_THEN = 32
+# Stands in place of the next entry on a list for one that is on none: nothing is known to end it.
+RESTING = -2
 
 
 @helper
@@ -64,8 +65,6 @@ def _first_of_size(question: Ints, wanted: int, low: int, high: int) -> tuple[in
 
     There may be more after it. Without any, a stretch after `high` comes back.
     """
-    if question[KIND] == COUNT_ONE:
-        return (low, high) if wanted == 1 else (high + 1, high + 1)
     if question[EVERY] > 1:
         for t in range(low, high + 1):
             first, last = window_bounds(question, t)
@@ -96,7 +95,7 @@ def _first_of_size(question: Ints, wanted: int, low: int, high: int) -> tuple[in
     return high + 1, high + 1
 
 
-@helper
+@inlined
 def _new_step(steps: Ints, counters: Ints, time: int, change: int, following: int) -> int:
     step = counters[STEPS_FREE]
     if step != NONE:
@@ -111,14 +110,14 @@ def _new_step(steps: Ints, counters: Ints, time: int, change: int, following: in
     return step
 
 
-@helper
+@inlined
 def _free_step(steps: Ints, counters: Ints, step: int) -> None:
     steps[step, STEP_NEXT] = counters[STEPS_FREE]
     counters[STEPS_FREE] = step
     counters[STEPS_IDLE] += 1
 
 
-@helper
+@inlined
 def _change(
     entries: Ints, entry: int, steps: Ints, counters: Ints, after: int, time: int, change: int
 ) -> int:
@@ -155,7 +154,7 @@ def _change(
     return previous
 
 
-@helper
+@inlined
 def _fold(entries: Ints, entry: int, steps: Ints, counters: Ints, upto: int) -> None:
     """Move the steps up to a time into the base."""
     step = entries[entry, FIRST]
@@ -169,44 +168,53 @@ def _fold(entries: Ints, entry: int, steps: Ints, counters: Ints, upto: int) -> 
         entries[entry, LAST] = NONE
 
 
-@helper
+@inlined
 def _wait(entries: Ints, entry: int, steps: Ints, due: Ints, settled: int) -> None:
-    """Let an entry be looked at when its last step is over; without one, now and then."""
+    """Let an entry be looked at when its last step is over; a count without steps may rest."""
     last = entries[entry, LAST]
-    at = settled + NOW_AND_THEN
+    if last == NONE and entries[entry, BASE] != 0:
+        entries[entry, ENTRY_DUE] = RESTING
+        return
+    at = settled + 1
     if last != NONE:
-        at = min(max(steps[last, TIME], settled + 1), settled + RING - 1)
+        at = min(max(steps[last, TIME], at), settled + RING - 1)
     slot = at % RING
     entries[entry, ENTRY_DUE] = due[slot]
     due[slot] = entry
 
 
 @helper
-def _buckets(entries: Ints, heads: Ints, steps: Ints, counters: Ints, batch: Ints) -> Ints:
+def _find_buckets(
+    entries: Ints, heads: Lines, steps: Ints, counters: Ints, batch: Ints, buckets: Ints
+) -> None:
     """The bucket of every batch row.
 
     What stands there is read already here, all together, so that waiting for memory overlaps.
     """
-    buckets = np.empty(batch.shape[0], np.int64)
+    sum_of_reads = 0
     for source in range(batch.shape[0]):
         state = 0
         for column in range(KEYS, batch.shape[1]):
             state = mix(state, batch[source, column])
         buckets[source] = state & (heads.shape[0] - 1)
-    sum_of_reads = 0
+        sum_of_reads += heads[buckets[source]]
+    last = entries.shape[1] - 1
     for source in range(batch.shape[0]):
         entry = heads[buckets[source]]
-        if entry != NONE and entries[entry, FIRST] != NONE:
-            sum_of_reads += steps[entries[entry, FIRST], STEP_NEXT]
+        if entry != NONE:
+            sum_of_reads += entries[entry, last]
+            if entries[entry, FIRST] != NONE:
+                sum_of_reads += steps[entries[entry, FIRST], STEP_NEXT]
+            if entries[entry, ENTRY_NEXT] != NONE:
+                sum_of_reads += entries[entries[entry, ENTRY_NEXT], last]
     counters[TOUCHED] = sum_of_reads
-    return buckets
 
 
-@helper
+@inlined
 def _find_entry(
-    entries: Ints, heads: Ints, counters: Ints, batch: Ints, source: int, bucket: int
-) -> tuple[int, bool]:
-    """The entry of a key, and whether it had to be made; then it does not wait yet."""
+    entries: Ints, heads: Lines, counters: Ints, batch: Ints, source: int, bucket: int
+) -> int:
+    """The entry of a key; if it has to be made, it rests."""
     width = batch.shape[1] - KEYS
     entry = heads[bucket]
     while entry != NONE:
@@ -216,7 +224,7 @@ def _find_entry(
                 same = False
                 break
         if same:
-            return entry, False
+            return entry
         entry = entries[entry, ENTRY_NEXT]
     entry = counters[FREE]
     if entry != NONE:
@@ -228,19 +236,101 @@ def _find_entry(
     counters[LIVE] += 1
     entries[entry, ENTRY_NEXT] = heads[bucket]
     heads[bucket] = entry
+    entries[entry, ENTRY_DUE] = RESTING
     entries[entry, FIRST] = NONE
     entries[entry, LAST] = NONE
     entries[entry, BASE] = 0
     entries[entry, LAST_RISE] = -FOREVER
     for column in range(width):
         entries[entry, ENTRY_KEYS + column] = batch[source, KEYS + column]
-    return entry, True
+    return entry
+
+
+@helper
+def _count_lines(
+    entries: Ints,
+    heads: Lines,
+    due: Ints,
+    steps: Ints,
+    counters: Ints,
+    question: Ints,
+    lines: Ints,
+    source: int,
+    buckets: Ints,
+    sign: int,
+    floor: int,
+    out: Ints,
+    count: int,
+) -> tuple[int, int]:
+    """Count the lines from `source` on; gives the line that was come to, and what was told.
+
+    It stops before a line of which not everything can be told.
+    """
+    while source < lines.shape[0]:
+        start, end = max(lines[source, FROM], floor), lines[source, TO]
+        if start > end:
+            source += 1
+            continue
+        entry = _find_entry(entries, heads, counters, lines, source, buckets[source])
+        _fold(entries, entry, steps, counters, floor)
+        height = entries[entry, BASE]
+        before = NONE
+        step = entries[entry, FIRST]
+        while step != NONE and steps[step, TIME] <= start:
+            height += steps[step, CHANGE]
+            if steps[step, TIME] < start:
+                before = step
+            step = steps[step, STEP_NEXT]
+        if sign > 0:
+            entries[entry, LAST_RISE] = max(entries[entry, LAST_RISE], start)
+        else:
+            entries[entry, LAST_RISE] = FOREVER
+        found = count
+        position = start
+        while position <= end:
+            until = end
+            if step != NONE and steps[step, TIME] <= end:
+                until = steps[step, TIME] - 1
+            wanted = height + 1 if sign > 0 else height
+            while wanted > 0 and position <= until:
+                if question[KIND] == COUNT_WINDOW:
+                    low, high = _first_of_size(question, wanted, position, until)
+                else:
+                    low, high = position + (until + 1 - position) * int(wanted > 1), until
+                if low <= until:
+                    if found == out.shape[0]:
+                        return source, count
+                    put(out, found, lines, source, low, high)
+                    found += 1
+                position = high + 1
+            position = until + 1
+            if position <= end:
+                height += steps[step, CHANGE]
+                step = steps[step, STEP_NEXT]
+                # Later counts only fall, and a window that has grown to full size never shrinks.
+                if (
+                    question[KIND] == COUNT_WINDOW
+                    and question[EVERY] == 1
+                    and question[END] == NONE
+                    and position > entries[entry, LAST_RISE]
+                ):
+                    first, last = window_bounds(question, position)
+                    if height + 1 < last - first + 1:
+                        break
+        count = found
+        before = _change(entries, entry, steps, counters, before, start, sign)
+        if end < FOREVER:
+            _change(entries, entry, steps, counters, before, end + 1, -sign)
+        if entries[entry, ENTRY_DUE] == RESTING:
+            _wait(entries, entry, steps, due, counters[SETTLED])
+        source += 1
+    return source, count
 
 
 @kernel
 def profile_add(
     entries: Ints,
-    heads: Ints,
+    heads: Lines,
     due: Ints,
     steps: Ints,
     counters: Ints,
@@ -259,65 +349,33 @@ def profile_add(
     lines = np.empty((batch.shape[0], KEYS + pick.shape[0]), np.int64)
     lines = lines[: read_lines(batch, 0, batch.shape[0], tests, frame, pick, lines)]
     out = np.empty(lines.shape, np.int64)
-    count = 0
-    buckets = _buckets(entries, heads, steps, counters, lines)
-    for source in range(lines.shape[0]):
-        start, end = max(lines[source, FROM], floor), lines[source, TO]
-        if start > end:
-            continue
-        entry, made = _find_entry(entries, heads, counters, lines, source, buckets[source])
-        _fold(entries, entry, steps, counters, floor)
-        height = entries[entry, BASE]
-        before = NONE
-        step = entries[entry, FIRST]
-        while step != NONE and steps[step, TIME] <= start:
-            height += steps[step, CHANGE]
-            if steps[step, TIME] < start:
-                before = step
-            step = steps[step, STEP_NEXT]
-        if sign > 0:
-            entries[entry, LAST_RISE] = max(entries[entry, LAST_RISE], start)
-        else:
-            entries[entry, LAST_RISE] = FOREVER
-        position = start
-        while position <= end:
-            until = end
-            if step != NONE and steps[step, TIME] <= end:
-                until = steps[step, TIME] - 1
-            wanted = height + 1 if sign > 0 else height
-            while wanted > 0 and position <= until:
-                low, high = _first_of_size(question, wanted, position, until)
-                if low <= until:
-                    if count == len(out):
-                        out = enlarged(out)
-                    put(out, count, lines, source, low, high)
-                    count += 1
-                position = high + 1
-            position = until + 1
-            if position <= end:
-                height += steps[step, CHANGE]
-                step = steps[step, STEP_NEXT]
-                # Later counts only fall, and a window that has grown to full size never shrinks.
-                if (
-                    question[KIND] == COUNT_WINDOW
-                    and question[EVERY] == 1
-                    and question[END] == NONE
-                    and position > entries[entry, LAST_RISE]
-                ):
-                    first, last = window_bounds(question, position)
-                    if height + 1 < last - first + 1:
-                        break
-        before = _change(entries, entry, steps, counters, before, start, sign)
-        if end < FOREVER:
-            _change(entries, entry, steps, counters, before, end + 1, -sign)
-        if made:
-            _wait(entries, entry, steps, due, counters[SETTLED])
+    buckets = np.empty(lines.shape[0], np.int64)
+    _find_buckets(entries, heads, steps, counters, lines, buckets)
+    done, count = 0, 0
+    while done < lines.shape[0]:
+        done, count = _count_lines(
+            entries,
+            heads,
+            due,
+            steps,
+            counters,
+            question,
+            lines,
+            done,
+            buckets,
+            sign,
+            floor,
+            out,
+            count,
+        )
+        if done < lines.shape[0]:
+            out = enlarged(out)
     return out[:count]
 
 
-@kernel
+@filling
 def profile_settle(
-    entries: Ints, heads: Ints, due: Ints, steps: Ints, counters: Ints, width: int, upto: int
+    entries: Ints, heads: Lines, due: Ints, steps: Ints, counters: Ints, width: int, upto: int
 ) -> None:
     """Let time pass up to a time point, and free the keys whose count is 0 from there on."""
     settled = counters[SETTLED]
@@ -360,16 +418,17 @@ def profile_settle(
 
 @kernel
 def profile_load(
-    entries: Ints, heads: Ints, due: Ints, steps: Ints, counters: Ints, lines: Ints
+    entries: Ints, heads: Lines, due: Ints, steps: Ints, counters: Ints, lines: Ints
 ) -> None:
     """Enter lines as `profile_rows` gives them into a profile that has room for them.
 
     A key whose lines come one after another in the order of time is entered without a search.
     """
     settled = counters[SETTLED]
-    buckets = _buckets(entries, heads, steps, counters, lines)
+    buckets = np.empty(lines.shape[0], np.int64)
+    _find_buckets(entries, heads, steps, counters, lines, buckets)
     for source in range(lines.shape[0]):
-        entry, _ = _find_entry(entries, heads, counters, lines, source, buckets[source])
+        entry = _find_entry(entries, heads, counters, lines, source, buckets[source])
         change, time = lines[source, 0], lines[source, 1]
         if time <= settled + 1:
             entries[entry, BASE] += change
@@ -381,8 +440,8 @@ def profile_load(
         _wait(entries, entry, steps, due, settled)
 
 
-@kernel
-def profile_rebuild(entries: Ints, heads: Ints, counters: Ints, width: int) -> None:
+@filling
+def profile_rebuild(entries: Ints, heads: Lines, counters: Ints, width: int) -> None:
     """Enter all keys anew into a hash table that has grown."""
     for bucket in range(heads.shape[0]):
         heads[bucket] = NONE

@@ -1,6 +1,6 @@
 """Kernels that make rows of elements, and one that cuts rows to an interval."""
 
-from larspark.run.interval.kernels.compile import kernel
+from larspark.run.interval.kernels.compile import filling
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints, put
 from larspark.run.interval.kernels.scan import TIME
 
@@ -8,7 +8,7 @@ from larspark.run.interval.kernels.scan import TIME
 _TAG_BITS = 2
 
 
-@kernel
+@filling
 def cut(batch: Ints, first: int, last: int, out: Ints, count: int) -> int:
     """Write the rows that hold within [first, last], cut to it, to the output from `count` on.
 
@@ -22,7 +22,7 @@ def cut(batch: Ints, first: int, last: int, out: Ints, count: int) -> int:
     return count
 
 
-@kernel
+@filling
 def pin(times: Ints, rows: Ints) -> None:
     """Write time points into the rows of elements, which are known from then on, forever."""
     for line in range(times.shape[0]):
@@ -31,7 +31,7 @@ def pin(times: Ints, rows: Ints) -> None:
         rows[line, TIME] = times[line]
 
 
-@kernel
+@filling
 def code_integers(numbers: Ints, rows: Ints, column: int, limit: int) -> bool:
     """Write the codes of integers into a column; False when one is not below the limit."""
     for line in range(numbers.shape[0]):

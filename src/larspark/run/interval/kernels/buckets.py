@@ -1,0 +1,81 @@
+"""Where a row belongs in the hash tables of a store: shared by kernels that change one."""
+
+from larspark.run.interval.kernels.compile import helper, inlined
+from larspark.run.interval.kernels.layout import (
+    HEAD,
+    KEYS,
+    NONE,
+    PLACE_MASK,
+    TAIL,
+    Ints,
+    Places,
+    bucket_of,
+    follow,
+    index_bucket,
+    put,
+    slot_of,
+    touch_chains,
+)
+
+
+@inlined
+def same_keys(rows: Ints, row: int, block: Ints, source: int) -> bool:
+    """Has a row of the store the keys of one of the block?"""
+    for column in range(KEYS, block.shape[1]):
+        if rows[row, column] != block[source, column]:
+            return False
+    return True
+
+
+@helper
+def find_buckets(
+    rows: Ints,
+    heads: Places,
+    columns: Ints,
+    counters: Ints,
+    block: Ints,
+    count: int,
+    buckets: Ints,
+    active: Ints,
+) -> None:
+    """The bucket of the first `count` rows of a block in every hash table.
+
+    The chains there are read already here, all together.
+    """
+    mask = heads.shape[1] - 1
+    sum_of_reads = 0
+    for source in range(count):
+        bucket = bucket_of(block, source, block.shape[1], mask)
+        buckets[source, 0] = bucket
+        sum_of_reads += heads[0, bucket]
+        for index in range(columns.shape[0]):
+            bucket = index_bucket(block, source, columns, index, mask)
+            buckets[source, index + 1] = bucket
+            sum_of_reads += heads[index + 1, bucket]
+    head = counters[HEAD]
+    length, chains = counters[TAIL] - head, 0
+    for source in range(count):
+        active[chains] = follow(heads[0, buckets[source, 0]], head, length)
+        chains += int(active[chains] != NONE)
+    touch_chains(rows, counters, block.shape[1], active, chains, sum_of_reads)
+
+
+@inlined
+def append(
+    rows: Ints,
+    heads: Places,
+    lap: int,
+    place: int,
+    buckets: Ints,
+    block: Ints,
+    source: int,
+    low: int,
+    high: int,
+) -> None:
+    """Add a row of its own at a place; the caller has made sure that there is room."""
+    slot = slot_of(0, place - lap, rows.shape[0])
+    put(rows, slot, block, source, low, high)
+    for table in range(heads.shape[0]):
+        bucket = buckets[source, table]
+        rows[slot, block.shape[1] + table] = heads[table, bucket]
+        heads[table, bucket] = place & PLACE_MASK
