@@ -21,6 +21,7 @@ from larspark.run.interval.kernels.layout import (
     TAIL,
     TO,
     UNREAD,
+    WAITING,
     Ints,
 )
 from larspark.run.interval.kernels.probe import join, subtract
@@ -88,14 +89,13 @@ class Store:
         self._rows[: len(rows), :links] = rows
         self._heads = np.empty((tables, 1 << (capacity * 2 // 3).bit_length()), np.uint32)
         self._due = np.empty(RING if self._told else 0, np.int64)
-        # Of every list the newest chunk may have room; while a list is looked through, there are
-        # rows of it on another already.
-        chunks = min(capacity, capacity // IN_CHUNK + 2 * RING) + 2
+        # Of every list one chunk may not be full; as many places as rows may be out of date.
+        chunks = 2 * capacity // IN_CHUNK + RING + 2
         self._chunks = np.empty((chunks if self._told else 0, CHUNK), np.uint32)
         end = int(rows[:, TO].max(initial=-FOREVER))
         read = self._counters[READ]
         told = int(self._told)
-        counters = [0, len(rows), 0, settled, len(rows), 0, end, read, NONE, 0, links, told, 0]
+        counters = [0, len(rows), 0, settled, len(rows), 0, end, read, NONE, 0, links, told, 0, 0]
         self._counters = np.array(counters, np.int64)
         # At least so many rows can be added without looking for room.
         self._room = capacity - len(rows)
@@ -184,13 +184,18 @@ class Store:
     def remove(self, batch: Ints, floor: int, reading: Reading | None = None) -> Ints:
         """Take what is read off a batch away from `floor` on; gives what was covered of it."""
         tests, frame, pick, _ = reading or self._whole
-        self._room -= 2 * len(batch)
+        self._room -= len(batch)
         if self._room < 0:
-            self._make_room(2 * len(batch))
+            self._make_room(len(batch))
+        if self._told and not self._can_wait(len(batch)):
+            self._fill(self.rows(), self.settled, len(self._rows))
+            self._room -= len(batch)
         return cover_remove.run(
             self._rows,
             self._heads,
             self._columns,
+            self._chunks,
+            self._due,
             self._counters,
             batch,
             tests,
@@ -198,6 +203,14 @@ class Store:
             pick,
             floor,
         )
+
+    def _can_wait(self, more: int) -> bool:
+        """Is there room for so many more on the lists of due rows?
+
+        Places of rows that were dropped or moved fill them up.
+        """
+        waiting = int(self._counters[WAITING]) + more
+        return waiting // IN_CHUNK + RING + 2 <= len(self._chunks)
 
     @property
     def unread(self) -> int | None:
@@ -217,14 +230,18 @@ class Store:
         """
         if upto <= self.settled:
             return self._none, self._none
-        self.settled = upto
         if self._told:
-            told, began, gone = cover_settle.run(
-                self._rows, self._chunks, self._due, self._counters, upto, begun
-            )
-            if told is not None:
-                return told[:began], told[len(told) - gone :]
-        return self._none, self._none
+            told, began, gone = self._tell(upto, begun)
+            if began == NONE:
+                self._fill(self.rows(), self.settled, len(self._rows))
+                told, began, gone = self._tell(upto, begun)
+        self.settled = upto
+        if not self._told or told is None:
+            return self._none, self._none
+        return told[:began], told[len(told) - gone :]
+
+    def _tell(self, upto: int, begun: bool) -> tuple[Ints | None, int, int]:
+        return cover_settle.run(self._rows, self._chunks, self._due, self._counters, upto, begun)
 
     def rows(self) -> Ints:
         """All rows that hold now or later, or ended only now."""
@@ -245,14 +262,20 @@ class Store:
         """Make sure that there is room for so many rows."""
         if self._has_room(more):
             return
-        cover_drop.run(self._rows, self._counters, self.settled)
-        if self._has_room(more):
+        wanted = max(more, min(4 * more, len(self._rows) // 4))
+        moved = cover_drop.run(
+            self._rows, self._heads, self._columns, self._counters, self.settled, wanted
+        )
+        fits = self._has_room(more)
+        if fits and 4 * moved < wanted:
             return
         rows = self.rows()
         needed = len(rows) + len(rows) // 2 + 2 * more
-        if needed <= len(self._rows):
-            # Old rows that still hold stand in the way; in a longer ring that happens less often.
-            needed += len(rows)
+        if fits:
+            # In a longer ring fewer rows would have stood in the way.
+            needed += len(rows) // 2
+            if needed <= len(self._rows):
+                return
         self._fill(rows, self.settled, max(len(self._rows), needed))
         self._room -= more
 

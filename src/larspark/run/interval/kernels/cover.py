@@ -1,8 +1,6 @@
 """Kernels of the cover: for every key the time it holds, as disjoint maximal intervals.
 
-    add  [3,5] to {[1,3], [8,9]}   gives {[1,5], [8,9]}, newly covered: [4,5]
-
-Intervals only ever grow in place.
+add  [3,5] to {[1,3], [8,9]}   gives {[1,5], [8,9]}, newly covered: [4,5]
 """
 
 import numpy as np

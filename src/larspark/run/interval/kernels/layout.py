@@ -20,10 +20,8 @@ Lines = NDArray[np.int32]
 
 # Later than every time point; sums of two of them still fit 64 bits.
 FOREVER = 1 << 60
-# Stands for the end of a row that was taken out, and for the start of one that waits in no list of
-# due rows any more.
+# Stands for the end of a row that was taken out.
 DEAD = -(1 << 61)
-RELEASED = FOREVER + 1
 
 FROM, TO, KEYS = 0, 1, 2
 
@@ -32,11 +30,11 @@ FROM, TO, KEYS = 0, 1, 2
 # were not looked at since then, the place from which on rows hold only what was added last, a time
 # point after which no row holds, how many rows were read, the line of a batch at which reading had
 # to stop (NONE: nowhere), a sum that nobody reads, the column in which links begin, the number of
-# the next chunk that was never used (0: the store tells nothing), and the first of those that are
-# free again.
+# the next chunk that was never used (0: the store tells nothing), the first of those that are free
+# again, and how many places stand in chunks.
 HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, END, READ, UNREAD, TOUCHED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-LINKS, CHUNKS, FREE = 10, 11, 12
-COUNTERS = 13
+LINKS, CHUNKS, FREE, WAITING = 10, 11, 12, 13
+COUNTERS = 14
 
 # Rows are looked up so many together: waiting for memory overlaps, and what was waited for is
 # still in the first-level cache when it is used.
@@ -127,19 +125,13 @@ def touch_chains(
 def drop_ended(rows: Ints, counters: Ints, settled: int) -> None:
     """Give the room back of the oldest rows, as far as they ended before a time point.
 
-    In a store that tells, rows are there until that was told of them.
+    In a store that tells, they are there until that was told of them.
     """
-    capacity, tells = rows.shape[0], counters[CHUNKS] > 0
     head, lap = counters[HEAD], counters[LAP]
-    end = counters[SEEN] if tells else counters[TAIL]
-    while head < end:
-        slot = head - lap
-        if rows[slot, TO] >= settled:
-            break
-        if tells and rows[slot, TO] == DEAD and rows[slot, FROM] != RELEASED:
-            break
+    end = counters[SEEN] if counters[CHUNKS] > 0 else counters[TAIL]
+    while head < end and rows[head - lap, TO] < settled:
         head += 1
-        if head - lap == capacity:
+        if head - lap == rows.shape[0]:
             lap = head
     counters[HEAD] = head
     counters[LAP] = lap

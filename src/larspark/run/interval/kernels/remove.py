@@ -2,21 +2,25 @@
 
     remove  [4,8] from {[1,9]}   gives {[1,3], [9,9]}
 
-To shrink an interval, its row is taken out and new rows take over.
+What is left before it stays where it was, what is left behind it becomes a row of its own.
 """
 
 import numpy as np
 
 from larspark.run.interval.kernels.buckets import append, find_buckets, same_keys
 from larspark.run.interval.kernels.compile import helper, kernel
+from larspark.run.interval.kernels.due import wait_for_turn
 from larspark.run.interval.kernels.layout import (
     BLOCK,
+    CHUNKS,
     DEAD,
     FROM,
     HEAD,
     KEYS,
     LAP,
     NONE,
+    SEEN,
+    SETTLED,
     TAIL,
     TO,
     UNREAD,
@@ -34,6 +38,8 @@ from larspark.run.interval.kernels.scan import read_lines
 def _remove_block(
     rows: Ints,
     heads: Places,
+    chunks: Places,
+    due: Ints,
     counters: Ints,
     block: Ints,
     source: int,
@@ -50,6 +56,8 @@ def _remove_block(
     """
     head, lap, capacity = counters[HEAD], counters[LAP], rows.shape[0]
     first, tail = head - lap, counters[TAIL]
+    # Of the rows before this place something was told.
+    told = counters[SEEN] if counters[CHUNKS] > 0 else head
     while source < stop:
         start, end = max(block[source, FROM], floor), block[source, TO]
         offset = NONE
@@ -64,10 +72,15 @@ def _remove_block(
                     return source, count
                 put(pieces, count, block, source, max(start, began), min(end, ended))
                 count += 1
-                rows[slot, TO] = DEAD
-                if began < start:
-                    append(rows, heads, lap, tail, buckets, block, source, began, start - 1)
-                    tail += 1
+                if began >= start:
+                    rows[slot, TO] = DEAD
+                else:
+                    rows[slot, TO] = start - 1
+                    # It ends earlier than what it waits for.
+                    if head + offset < told and began <= counters[SETTLED]:
+                        wait_for_turn(
+                            rows, slot, head + offset, chunks, due, counters, counters[SETTLED]
+                        )
                 if end < ended:
                     append(rows, heads, lap, tail, buckets, block, source, end + 1, ended)
                     tail += 1
@@ -82,6 +95,8 @@ def cover_remove(
     rows: Ints,
     heads: Places,
     columns: Ints,
+    chunks: Places,
+    due: Ints,
     counters: Ints,
     batch: Ints,
     tests: Ints,
@@ -89,7 +104,10 @@ def cover_remove(
     pick: Ints,
     floor: int,
 ) -> Ints:
-    """Take away what is read off a batch from `floor` on; what was covered of it comes back."""
+    """Take away what is read off a batch from `floor` on; what was covered of it comes back.
+
+    For every line of the batch the lists of due rows must have room for one place.
+    """
     width = KEYS + pick.shape[0]
     pieces = np.empty((batch.shape[0], width), np.int64)
     block = np.empty((min(BLOCK, batch.shape[0]), width), np.int64)
@@ -107,7 +125,18 @@ def cover_remove(
         done = 0
         while done < filled:
             done, count = _remove_block(
-                rows, heads, counters, block, done, filled, buckets, floor, pieces, count
+                rows,
+                heads,
+                chunks,
+                due,
+                counters,
+                block,
+                done,
+                filled,
+                buckets,
+                floor,
+                pieces,
+                count,
             )
             if done < filled:
                 pieces = enlarged(pieces)

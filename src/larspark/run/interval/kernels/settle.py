@@ -1,30 +1,33 @@
 """Kernels that let time pass over a store: what began, what ended, and whose room is free again.
 
     settle  up to 7    tells what began and what ended until 7
-    drop               gives the room of the oldest rows back that are over
+    drop               gives the room of the oldest rows back, and moves those that are not over
     link               builds the hash tables of all rows anew
 
-A row never becomes due earlier than the list of due rows it waits in: intervals only ever grow in
-place.
+A row is on the list of the time when it becomes due, and perhaps on later ones: what is told of
+once is not told again. A place on a list that was dropped since stands for nothing.
 """
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import filling, helper, inlined, kernel, maker
+from larspark.run.interval.kernels.compile import filling, helper, kernel, maker
+from larspark.run.interval.kernels.due import wait_for_turn
 from larspark.run.interval.kernels.layout import (
     CHUNK_COUNT,
     CHUNK_NEXT,
     CHUNK_PLACES,
     CHUNKS,
     DEAD,
+    FOREVER,
     FREE,
+    FRESH,
     FROM,
     HEAD,
     IN_CHUNK,
     LAP,
     LINKS,
+    NONE,
     PLACE_MASK,
-    RELEASED,
     RING,
     SEEN,
     SETTLED,
@@ -32,6 +35,7 @@ from larspark.run.interval.kernels.layout import (
     TO,
     TOUCHED,
     TURNS,
+    WAITING,
     Ints,
     Places,
     bucket_of,
@@ -40,33 +44,6 @@ from larspark.run.interval.kernels.layout import (
     put,
     slot_of,
 )
-
-
-@inlined
-def _wait(
-    rows: Ints, slot: int, place: int, chunks: Places, due: Ints, counters: Ints, settled: int
-) -> None:
-    """Put a row on the list of the time point when it begins or, if it has, when it has ended.
-
-    What lies too far ahead for the lists waits in the last one, to be put on another.
-    """
-    begun = int(rows[slot, FROM] <= settled)
-    at = rows[slot, FROM] + begun * (rows[slot, TO] + 1 - rows[slot, FROM])
-    turn = min(at, settled + RING) & TURNS
-    chunk = due[turn]
-    if chunk == 0 or chunks[chunk, CHUNK_COUNT] == IN_CHUNK:
-        chunk = counters[FREE]
-        if chunk != 0:
-            counters[FREE] = chunks[chunk, CHUNK_NEXT]
-        else:
-            chunk = counters[CHUNKS]
-            counters[CHUNKS] = chunk + 1
-        chunks[chunk, CHUNK_NEXT] = due[turn]
-        chunks[chunk, CHUNK_COUNT] = 0
-        due[turn] = chunk
-    count = chunks[chunk, CHUNK_COUNT]
-    chunks[chunk, CHUNK_PLACES + count] = place & PLACE_MASK
-    chunks[chunk, CHUNK_COUNT] = count + 1
 
 
 @maker
@@ -100,21 +77,25 @@ def _tell(
 ) -> tuple[int, int]:
     """Tell of the rows whose places stand in [first, last) of a line, and let wait what goes on.
 
-    There has to be room for all of them. Gives how many began and ended.
+    There has to be room for all of them. What was dropped or moved away is not told of. Gives how
+    many began and ended.
     """
-    lap, settled, capacity = counters[LAP], counters[SETTLED], rows.shape[0]
+    head, lap, settled = counters[HEAD], counters[LAP], counters[SETTLED]
+    length, capacity = counters[TAIL] - head, rows.shape[0]
     # They are read together first, so that waiting for memory overlaps.
     sum_of_reads = 0
     for number in range(first, last):
-        offset = (places[line, number] - lap) & PLACE_MASK
-        sum_of_reads += rows[slot_of(0, offset, capacity), TO]
+        offset = (places[line, number] - head) & PLACE_MASK
+        if offset < length:
+            sum_of_reads += rows[slot_of(head - lap, offset, capacity), TO]
     counters[TOUCHED] = sum_of_reads
     for number in range(first, last):
-        offset = (places[line, number] - lap) & PLACE_MASK
-        slot = slot_of(0, offset, capacity)
+        offset = (places[line, number] - head) & PLACE_MASK
+        if offset >= length:
+            continue
+        slot = slot_of(head - lap, offset, capacity)
         low, high = rows[slot, FROM], rows[slot, TO]
         if high == DEAD:
-            rows[slot, FROM] = RELEASED
             continue
         if tells_begun and settled < low <= upto:
             put(told, begun, rows, slot, low, high)
@@ -122,8 +103,10 @@ def _tell(
         if high < upto:
             gone += 1
             put(told, told.shape[0] - gone, rows, slot, low, high)
+            # It may be on another list, where it was when it lasted longer.
+            rows[slot, TO] = DEAD
         else:
-            _wait(rows, slot, lap + offset, chunks, due, counters, upto)
+            wait_for_turn(rows, slot, head + offset, chunks, due, counters, upto)
     return begun, gone
 
 
@@ -161,6 +144,7 @@ def _tell_due(
             begun,
             gone,
         )
+        counters[WAITING] -= last - CHUNK_PLACES
         following = chunks[chunk, CHUNK_NEXT]
         chunks[chunk, CHUNK_NEXT] = counters[FREE]
         counters[FREE] = chunk
@@ -178,7 +162,13 @@ def cover_settle(
     that began at its beginning, those that ended at its end; without any, there is none. A row
     that ends right there is not over: it may still go on. Rows wait on the lists of the time points
     that pass; those that were added since time passed last stand together at the tail.
+
+    Places of rows that were dropped or moved fill the lists up. When there might be no room in them
+    nothing happens, and NONE comes back as a number.
     """
+    waiting = counters[WAITING] + counters[TAIL] - counters[SEEN]
+    if waiting // IN_CHUNK + RING + 2 > chunks.shape[0]:
+        return None, NONE, 0
     # The lists that were passed are taken before rows are put on others for the time to come.
     lists = np.empty(min(upto - counters[SETTLED], RING), np.int64)
     for number in range(lists.shape[0]):
@@ -222,9 +212,42 @@ def cover_settle(
 
 
 @filling
-def cover_drop(rows: Ints, counters: Ints, settled: int) -> None:
-    """Give the room back of the oldest rows, as far as they ended before what is settled."""
+def cover_drop(
+    rows: Ints, heads: Places, columns: Ints, counters: Ints, settled: int, wanted: int
+) -> int:
+    """Drop the oldest rows that ended before what is settled, until so many more have room.
+
+    Rows that stand in the way, because they still hold, move to the tail; none more than once.
+    Gives how many that were.
+    """
     drop_ended(rows, counters, settled)
+    head, tail, lap, capacity = counters[HEAD], counters[TAIL], counters[LAP], rows.shape[0]
+    links, mask, end = counters[LINKS], heads.shape[1] - 1, tail
+    unseen = counters[SEEN] if counters[CHUNKS] > 0 else tail
+    while head < end and capacity - (tail - head) < wanted:
+        slot, other = head - lap, slot_of(0, tail - lap, capacity)
+        head += 1
+        if head - lap == capacity:
+            lap = head
+        if rows[slot, TO] == DEAD or (rows[slot, TO] < settled and head <= unseen):
+            continue
+        # Nothing in it holds only what was added last, but that cannot be read off its place.
+        counters[FRESH] = FOREVER
+        for column in range(links):
+            rows[other, column] = rows[slot, column]
+        for table in range(heads.shape[0]):
+            if table == 0:
+                bucket = bucket_of(rows, other, links, mask)
+            else:
+                bucket = index_bucket(rows, other, columns, table - 1, mask)
+            rows[other, links + table] = heads[table, bucket]
+            heads[table, bucket] = tail & PLACE_MASK
+        tail += 1
+    counters[HEAD] = head
+    counters[TAIL] = tail
+    counters[LAP] = lap
+    counters[SEEN] = max(counters[SEEN], head)
+    return tail - end
 
 
 @filling
@@ -248,4 +271,4 @@ def cover_link(
             rows[slot, links + table] = heads[table, bucket]
             heads[table, bucket] = place & PLACE_MASK
         if due.shape[0] > 0:
-            _wait(rows, slot, place, chunks, due, counters, counters[SETTLED])
+            wait_for_turn(rows, slot, place, chunks, due, counters, counters[SETTLED])
