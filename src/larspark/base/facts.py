@@ -29,9 +29,9 @@ class Row(NamedTuple):
 class Segment(NamedTuple):
     """Elements of one predicate whose arguments have the same types, as columns.
 
-    The table's columns are `t` and `seq` (int64, ascending by seq), then one per argument, named
-    "0", "1", ..., each of one of `ARGUMENT_TYPES`. Floats that are whole numbers are allowed here
-    and mean the integer (see `terms.constant`); there are no nulls.
+    The table's columns are `t` and `seq` (int64, both ascending), then one per argument, named "0",
+    "1", ..., each of one of `ARGUMENT_TYPES`. Floats that are whole numbers are allowed here and
+    mean the integer (see `terms.constant`); there are no nulls.
     """
 
     signature: Signature
@@ -79,13 +79,14 @@ class ColumnBatch:
 
     def __init__(self, segments: Sequence[Segment], last_t: int | None = None) -> None:
         self._segments = segments
-        # Segments ascend by `seq`, so that their first rows tell.
-        firsts = (table["seq"][0].as_py() for _, table in segments if table.num_rows)
-        self._first_seq: int | None = min(firsts, default=None)
-        times = [table["t"].to_numpy() for _, table in segments if table.num_rows]
-        self.first_t = min((int(each.min()) for each in times), default=None)
-        latest = [int(each.max()) for each in times]
+        # Segments ascend by time and arrival, so that their first and last rows tell.
+        tables = [table for _, table in segments if table.num_rows]
+        times = [table.column(0) for table in tables]
+        self.first_t: int | None = min((column[0].as_py() for column in times), default=None)
+        latest = [column[-1].as_py() for column in times]
         self.last_t = max(latest if last_t is None else [*latest, last_t], default=None)
+        firsts = [table.column(1)[0].as_py() for table in tables]
+        self._first_seq: int | None = min(firsts, default=None)
 
     def __len__(self) -> int:
         return sum(segment.table.num_rows for segment in self._segments)

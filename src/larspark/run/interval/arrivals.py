@@ -63,30 +63,23 @@ class Arrivals:
 
     def append(self, batch: AnyBatch, answered: int | None) -> int | None:
         """Take a batch in, unless it comes too late; gives the earliest time point it speaks of."""
-        coded = self._of_rows(batch) if isinstance(batch, RowBatch) else self._of_columns(batch)
-        chunks: list[tuple[Signature, Chunk]] = []
-        heard = [] if batch.last_t is None else [batch.last_t]
-        for signature, chunk in coded:
-            seen = self._from_start(chunk)
-            if len(seen.order):
-                chunks.append((signature, seen))
-                heard += [int(seen.rows[0, TIME]), int(seen.rows[-1, TIME])]
-        if not heard:
+        earliest, latest = batch.first_t, batch.last_t
+        if latest is None:
             return None
-        earliest, latest = min(heard), max(heard)
-        if answered is not None and chunks and earliest <= answered:
+        if earliest is None:
+            earliest = latest
+        elif answered is not None and earliest <= answered:
             message = f"an element at {earliest} comes too late: answered up to {answered}"
             raise LarsparkError(Problem("L402", message))
-        for signature, chunk in chunks:
-            self._chunks.setdefault(signature, []).append(chunk)
+        coded = self._of_rows(batch) if isinstance(batch, RowBatch) else self._of_columns(batch)
+        for signature, chunk in list(coded):
+            if self._start is not None and earliest < self._start:
+                # What lies before the timeline is not seen.
+                chunk = chunk.part(int(np.searchsorted(chunk.times, self._start)), None)
+            if len(chunk.order):
+                self._chunks.setdefault(signature, []).append(chunk)
         self.latest = latest if self.latest is None else max(self.latest, latest)
         return earliest
-
-    def _from_start(self, chunk: Chunk) -> Chunk:
-        """What lies before the timeline is not seen."""
-        if self._start is None or chunk.rows[0, TIME] >= self._start:
-            return chunk
-        return chunk.part(int(np.searchsorted(chunk.times, self._start)), None)
 
     def _of_rows(self, batch: RowBatch) -> Iterator[tuple[Signature, Chunk]]:
         code = self._constants.code_term

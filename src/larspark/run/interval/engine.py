@@ -281,6 +281,8 @@ class IntervalEngine(ListedModels):
     def _slices(
         self, network: Network, taken: Mapping[Source, Chunk], first: int, last: int
     ) -> Iterator[tuple[int, Mapping[Source, Chunk]]]:
+        if first == last:
+            return iter([(last, taken)])
         if not network.single_steps:
             # With hindsight everything is known from the beginning, so it comes in at once.
             if network.clock.hindsight:

@@ -47,7 +47,8 @@ class Flow:
             until_done(self.heads)
         else:
             for head in self.heads:
-                head.flush()
+                if head.pending:
+                    head.flush()
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ from larspark.run.interval.kernels.settle import cover_drop, cover_link, cover_s
 from larspark.run.interval.readings import Reading, whole
 
 _SMALLEST = 16
+_SPACIOUS = 1024
 
 
 class Run(NamedTuple):
@@ -58,7 +59,7 @@ class Store:
         "_counters",
         "_due",
         "_heads",
-        "_none",
+        "_nothing",
         "_room",
         "_rows",
         "_told",
@@ -71,7 +72,8 @@ class Store:
         self.width = width
         self._told = False
         self._whole = whole(width)
-        self._none = np.empty((0, KEYS + width), np.int64)
+        none = np.empty((0, KEYS + width), np.int64)
+        self._nothing = (none, none)
         self._columns = np.empty((0, max(width, 1)), np.int64)
         self._counters = np.zeros(COUNTERS, np.int64)
         self.clear(settled)
@@ -87,7 +89,9 @@ class Store:
         tables, links = 1 + len(self._columns), KEYS + self.width
         self._rows = np.empty((capacity, links + tables), np.int64)
         self._rows[: len(rows), :links] = rows
-        self._heads = np.empty((tables, 1 << (capacity * 2 // 3).bit_length()), np.uint32)
+        # A ring can be long because of rows that are over: they need no buckets.
+        buckets = min(capacity, max(2 * len(rows), capacity * 2 // 3))
+        self._heads = np.empty((tables, 1 << (buckets - 1).bit_length()), np.uint32)
         self._due = np.empty(RING if self._told else 0, np.int64)
         # Of every list one chunk may not be full; as many places as rows may be out of date.
         chunks = 2 * capacity // IN_CHUNK + RING + 2
@@ -229,19 +233,22 @@ class Store:
         Only a store that was made ready to tell says so.
         """
         if upto <= self.settled:
-            return self._none, self._none
-        if self._told:
-            told, began, gone = self._tell(upto, begun)
-            if began == NONE:
-                self._fill(self.rows(), self.settled, len(self._rows))
-                told, began, gone = self._tell(upto, begun)
+            return self._nothing
+        if not self._told:
+            self.settled = upto
+            return self._nothing
+        told, began, gone = cover_settle.run(
+            self._rows, self._chunks, self._due, self._counters, upto, begun
+        )
+        if began == NONE:
+            self._fill(self.rows(), self.settled, len(self._rows))
+            told, began, gone = cover_settle.run(
+                self._rows, self._chunks, self._due, self._counters, upto, begun
+            )
         self.settled = upto
-        if not self._told or told is None:
-            return self._none, self._none
+        if told is None:
+            return self._nothing
         return told[:began], told[len(told) - gone :]
-
-    def _tell(self, upto: int, begun: bool) -> tuple[Ints | None, int, int]:
-        return cover_settle.run(self._rows, self._chunks, self._due, self._counters, upto, begun)
 
     def rows(self) -> Ints:
         """All rows that hold now or later, or ended only now."""
@@ -266,16 +273,14 @@ class Store:
         moved = cover_drop.run(
             self._rows, self._heads, self._columns, self._counters, self.settled, wanted
         )
-        fits = self._has_room(more)
-        if fits and 4 * moved < wanted:
+        if self._has_room(more) and 4 * moved < wanted:
             return
         rows = self.rows()
-        needed = len(rows) + len(rows) // 2 + 2 * more
-        if fits:
-            # In a longer ring fewer rows would have stood in the way.
+        # Room for several batches, unless they are large, so that it is seldom looked for.
+        needed = len(rows) + len(rows) // 2 + max(2 * more, min(8 * more, _SPACIOUS))
+        if needed <= len(self._rows):
+            # Not because there are so many, but because old ones still hold: a longer ring helps.
             needed += len(rows) // 2
-            if needed <= len(self._rows):
-                return
         self._fill(rows, self.settled, max(len(self._rows), needed))
         self._room -= more
 

@@ -347,9 +347,9 @@ def profile_add(
     There the count has become what is asked for, or has stopped to be.
     """
     lines = np.empty((batch.shape[0], KEYS + pick.shape[0]), np.int64)
-    lines = lines[: read_lines(batch, 0, batch.shape[0], tests, frame, pick, lines)]
+    buckets = np.empty(batch.shape[0], np.int64)
+    lines = lines[: read_lines(batch, 0, batch.shape[0], tests, frame, pick, buckets, lines)]
     out = np.empty(lines.shape, np.int64)
-    buckets = np.empty(lines.shape[0], np.int64)
     _find_buckets(entries, heads, steps, counters, lines, buckets)
     done, count = 0, 0
     while done < lines.shape[0]:

@@ -117,7 +117,7 @@ def cover_remove(
     count = 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        filled = read_lines(batch, begin, stop, tests, frame, pick, block)
+        filled = read_lines(batch, begin, stop, tests, frame, pick, active, block)
         if filled == NONE:
             counters[UNREAD] = begin
             break

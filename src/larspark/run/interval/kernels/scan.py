@@ -64,39 +64,34 @@ def _not_before(t: int, every: int) -> int:
 
 
 @helper
-def read_lines(
-    batch: Ints, begin: int, stop: int, tests: Ints, frame: Ints, pick: Ints, out: Ints
-) -> int:
-    """Read the lines [begin, stop) of a batch into the output; gives how many rows come out.
-
-    Equal constants have equal codes, and codes of integers are ordered like the integers. Where an
-    order is asked for and something else comes, there is no answer: that is told by NONE.
-    """
-    mode, past, future, every = frame[MODE], frame[PAST], frame[FUTURE], frame[EVERY]
-    start, end, moves, pins = frame[START], frame[END], frame[MOVES], frame[PINS]
-    count = 0
-    for source in range(begin, stop):
-        low, high = batch[source, FROM], batch[source, TO]
-        passes = True
-        for number in range(tests.shape[0]):
-            test = tests[number, TEST]
-            value = _value(batch, source, tests[number, LEFT])
-            if test == WITHIN:
-                time = value >> _TAG_BITS
-                passes = value & _TAG == 0 and start <= time and time <= end
-                if moves != 0:
-                    low = max(low, time)
-            else:
-                other = tests[number, CODE]
-                if tests[number, RIGHT] != NONE:
-                    other = _value(batch, source, tests[number, RIGHT])
-                if test > UNEQUAL and (value | other) & _TAG != 0:
-                    return NONE
-                passes = _compares(test, value, other)
-            if not passes:
-                break
-        if not passes:
+def _pass_test(batch: Ints, test: Ints, number: int, frame: Ints, lines: Ints, count: int) -> int:
+    """Keep those of the lines that pass a test; gives how many, or NONE if there is no answer."""
+    which, left, right = test[number, TEST], test[number, LEFT], test[number, RIGHT]
+    code, start, end = test[number, CODE], frame[START], frame[END]
+    kept = 0
+    for place in range(count):
+        source = lines[place]
+        value = _value(batch, source, left)
+        lines[kept] = source
+        if which == WITHIN:
+            time = value >> _TAG_BITS
+            kept += int(value & _TAG == 0 and start <= time and time <= end)
             continue
+        other = code if right == NONE else _value(batch, source, right)
+        if which > UNEQUAL and (value | other) & _TAG != 0:
+            return NONE
+        kept += int(_compares(which, value, other))
+    return kept
+
+
+@helper
+def _restrict(batch: Ints, frame: Ints, lines: Ints, count: int, out: Ints) -> int:
+    """Write the evaluation times of lines, and keep those that have any; gives how many."""
+    mode, past, future, every = frame[MODE], frame[PAST], frame[FUTURE], frame[EVERY]
+    kept = 0
+    for place in range(count):
+        source = lines[place]
+        low, high = max(out[place, FROM], batch[source, FROM]), batch[source, TO]
         if mode != KEEP:
             first, last = batch[source, FROM], batch[source, TO]
             if mode != RUN:
@@ -109,15 +104,55 @@ def read_lines(
                 high = min(high, _not_before(last + past + 1, every) - 1)
             if mode == NOW:
                 low, high = max(low, first), min(high, last)
-        if low > high:
-            continue
-        out[count, FROM] = low
-        out[count, TO] = min(high, FOREVER)
-        for number in range(pick.shape[0]):
-            out[count, KEYS + number] = _value(batch, source, pick[number])
-        if pins != 0:
-            out[count, KEYS] >>= _TAG_BITS
-        count += 1
+        lines[kept] = source
+        out[kept, FROM] = low
+        out[kept, TO] = min(high, FOREVER)
+        kept += int(low <= high)
+    return kept
+
+
+@helper
+def read_lines(
+    batch: Ints,
+    begin: int,
+    stop: int,
+    tests: Ints,
+    frame: Ints,
+    pick: Ints,
+    lines: Ints,
+    out: Ints,
+) -> int:
+    """Read the lines [begin, stop) of a batch into the output; gives how many rows come out.
+
+    Test by test and column by column, over the numbers of the `lines` that are left: such loops are
+    short and always go the same way. Equal constants have equal codes, and codes of integers are
+    ordered like the integers. Where an order is asked for and something else comes, there is no
+    answer: that is told by NONE.
+    """
+    count = stop - begin
+    for place in range(count):
+        lines[place] = begin + place
+    for number in range(tests.shape[0]):
+        count = _pass_test(batch, tests, number, frame, lines, count)
+        if count == NONE:
+            return NONE
+    for place in range(count):
+        out[place, FROM] = -FOREVER
+    if frame[MOVES] != 0:
+        # A time point is in the timeline from when the evaluation time has come to it.
+        for number in range(tests.shape[0]):
+            if tests[number, TEST] == WITHIN:
+                for place in range(count):
+                    time = _value(batch, lines[place], tests[number, LEFT]) >> _TAG_BITS
+                    out[place, FROM] = max(out[place, FROM], time)
+    count = _restrict(batch, frame, lines, count, out)
+    for number in range(pick.shape[0]):
+        column = pick[number]
+        for place in range(count):
+            out[place, KEYS + number] = _value(batch, lines[place], column)
+    if frame[PINS] != 0:
+        for place in range(count):
+            out[place, KEYS] >>= _TAG_BITS
     return count
 
 
@@ -125,5 +160,6 @@ def read_lines(
 def scan(batch: Ints, tests: Ints, frame: Ints, pick: Ints) -> tuple[Ints, bool]:
     """All rows that are read off a batch; False when a comparison had no answer."""
     out = np.empty((batch.shape[0], KEYS + pick.shape[0]), np.int64)
-    count = read_lines(batch, 0, batch.shape[0], tests, frame, pick, out)
+    lines = np.empty(batch.shape[0], np.int64)
+    count = read_lines(batch, 0, batch.shape[0], tests, frame, pick, lines, out)
     return out[: max(count, 0)], count != NONE

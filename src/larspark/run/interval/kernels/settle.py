@@ -82,13 +82,15 @@ def _tell(
     """
     head, lap, settled = counters[HEAD], counters[LAP], counters[SETTLED]
     length, capacity = counters[TAIL] - head, rows.shape[0]
-    # They are read together first, so that waiting for memory overlaps.
-    sum_of_reads = 0
-    for number in range(first, last):
-        offset = (places[line, number] - head) & PLACE_MASK
-        if offset < length:
-            sum_of_reads += rows[slot_of(head - lap, offset, capacity), TO]
-    counters[TOUCHED] = sum_of_reads
+    if line > 0:
+        # Those in a chunk stand anywhere: they are read together first, so that waiting for memory
+        # overlaps.
+        sum_of_reads = 0
+        for number in range(first, last):
+            offset = (places[line, number] - head) & PLACE_MASK
+            if offset < length:
+                sum_of_reads += rows[slot_of(head - lap, offset, capacity), TO]
+        counters[TOUCHED] = sum_of_reads
     for number in range(first, last):
         offset = (places[line, number] - head) & PLACE_MASK
         if offset >= length:
@@ -217,14 +219,15 @@ def cover_drop(
 ) -> int:
     """Drop the oldest rows that ended before what is settled, until so many more have room.
 
-    Rows that stand in the way, because they still hold, move to the tail; none more than once.
-    Gives how many that were.
+    Rows that stand in the way, because they still hold, move to the tail; none more than once, and
+    not too many. Gives how many that were.
     """
     drop_ended(rows, counters, settled)
     head, tail, lap, capacity = counters[HEAD], counters[TAIL], counters[LAP], rows.shape[0]
     links, mask, end = counters[LINKS], heads.shape[1] - 1, tail
     unseen = counters[SEEN] if counters[CHUNKS] > 0 else tail
-    while head < end and capacity - (tail - head) < wanted:
+    most = end + wanted // 4
+    while head < end and tail <= most and capacity - (tail - head) < wanted:
         slot, other = head - lap, slot_of(0, tail - lap, capacity)
         head += 1
         if head - lap == capacity:
