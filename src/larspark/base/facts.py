@@ -8,8 +8,10 @@ from itertools import repeat
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Constant, constant
@@ -36,6 +38,15 @@ class Segment(NamedTuple):
 
     signature: Signature
     table: pa.Table
+
+
+class Part(NamedTuple):
+    """A segment with its time points and arrival numbers as arrays."""
+
+    signature: Signature
+    table: pa.Table
+    times: NDArray[np.int64]
+    order: NDArray[np.int64]
 
 
 class RowBatch:
@@ -75,21 +86,33 @@ class RowBatch:
 class ColumnBatch:
     """Elements that came as columns; `first_t` and `last_t` as in `RowBatch`."""
 
-    __slots__ = ("_first_seq", "_segments", "first_t", "last_t")
+    __slots__ = ("_count", "_first_seq", "_segments", "first_t", "last_t", "parts")
 
     def __init__(self, segments: Sequence[Segment], last_t: int | None = None) -> None:
         self._segments = segments
-        # Segments ascend by time and arrival, so that their first and last rows tell.
-        tables = [table for _, table in segments if table.num_rows]
-        times = [table.column(0) for table in tables]
-        self.first_t: int | None = min((column[0].as_py() for column in times), default=None)
-        latest = [column[-1].as_py() for column in times]
-        self.last_t = max(latest if last_t is None else [*latest, last_t], default=None)
-        firsts = [table.column(1)[0].as_py() for table in tables]
-        self._first_seq: int | None = min(firsts, default=None)
+        # The segments that are not empty, with their columns `t` and `seq` as arrays.
+        self.parts = [
+            Part(signature, table, table.column(0).to_numpy(), table.column(1).to_numpy())
+            for signature, table in segments
+            if table.num_rows
+        ]
+        self._count = 0
+        self._first_seq: int | None = None
+        self.first_t: int | None = None
+        self.last_t = last_t
+        for _, _, times, order in self.parts:
+            # Both ascend, so that the first and the last tell.
+            first, last, seq = times.item(0), times.item(-1), order.item(0)
+            self._count += len(times)
+            if self.first_t is None or first < self.first_t:
+                self.first_t = first
+            if self.last_t is None or last > self.last_t:
+                self.last_t = last
+            if self._first_seq is None or seq < self._first_seq:
+                self._first_seq = seq
 
     def __len__(self) -> int:
-        return sum(segment.table.num_rows for segment in self._segments)
+        return self._count
 
     def rows(self) -> Iterator[Row]:
         rows: list[Row] = []

@@ -209,4 +209,4 @@ def _signatures(batch: AnyBatch) -> Iterable[Signature]:
     if isinstance(batch, RowBatch):
         names = {(row.atom.predicate, len(row.atom.args)) for row in batch.rows()}
         return [Signature(predicate, arity) for predicate, arity in names]
-    return [signature for signature, table in batch.segments() if table.num_rows]
+    return [part.signature for part in batch.parts]

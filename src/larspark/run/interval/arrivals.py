@@ -96,14 +96,12 @@ class Arrivals:
             yield Signature(predicate, arity), chunk
 
     def _of_columns(self, batch: ColumnBatch) -> Iterator[tuple[Signature, Chunk]]:
-        for signature, table in batch.segments():
-            if not table.num_rows:
-                continue
-            rows = np.empty((table.num_rows, TIME + 1 + signature.arity), np.int64)
-            pin.run(table.column(0).to_numpy(), rows)
+        for signature, table, times, order in batch.parts:
+            rows = np.empty((len(times), TIME + 1 + signature.arity), np.int64)
+            pin.run(times, rows)
             for place in range(signature.arity):
                 self._constants.code_column(table.column(place + 2), rows, TIME + 1 + place)
-            yield signature, Chunk(rows, table.column(1).to_numpy())
+            yield signature, Chunk(rows, order)
 
     def take(self, upto: int | None) -> dict[Signature, Chunk]:
         """The elements up to a time point (or all), which leave."""

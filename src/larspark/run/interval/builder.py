@@ -15,7 +15,7 @@ from larspark.run.interval.formulas import Channel, Formula, FormulaBuilder, Kin
 from larspark.run.interval.handing import Derived, Handover
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
 from larspark.run.interval.memory import Memory, Recollection
-from larspark.run.interval.network import Flow, Network, Recomputed
+from larspark.run.interval.network import Network, Recomputed, Recursion
 from larspark.run.interval.nodes import Distinct, Fan, Keeper
 from larspark.run.interval.shapes import Shape, shape_of, whole
 from larspark.run.interval.steps import JoinStep
@@ -145,7 +145,7 @@ class Builder:
             for (rule, _), each in zip(members, parts, strict=True):
                 self._connect(rule, each, head)
             heads.append(head)
-        self._network.stages.append(Flow(heads, recursive=False))
+        self._network.stages.extend(heads)
 
     def _recursion(self, group: Group) -> None:
         """Predicates that depend on each other, and on nothing that is ever taken back."""
@@ -157,7 +157,7 @@ class Builder:
         for rule in group.rules:
             head = heads[rule.atom.signature, rule.time is not None]
             self._connect(rule, self._parts(rule, exactly=False), head)
-        self._network.stages.append(Flow(list(heads.values()), recursive=True))
+        self._network.stages.append(Recursion(list(heads.values())))
 
     def _recomputed(self, group: Group, memories: Mapping[Signature, Fan]) -> None:
         """Predicates that depend on each other, and on something that can be taken back."""

@@ -62,22 +62,21 @@ class Head:
         self.distinct = distinct
         self.pending: list[Pending] = []
 
-    def flush(self) -> bool:
-        """Let what is pending take effect; was there anything?"""
+    def run(self) -> None:
+        """Let what is pending take effect."""
         pending = self.pending
         if not pending:
-            return False
+            return
         self.pending = []
         if len(pending) == 1 or not self.distinct.consumers:
             for change in pending:
                 self.distinct.take(*change)
-            return True
+            return
         # Changes of one sign can be taken together; their order matters only across signs.
         for sign, changes in groupby(pending, itemgetter(0)):
             batch = np.concatenate([reading(batch) for _, batch, reading in changes])
             if len(batch):
                 self.distinct.receive(sign, batch)
-        return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,19 +36,13 @@ class Stage(Protocol):
 
 
 @dataclass(slots=True)
-class Flow:
-    """Predicates whose changes are worked off until nothing more follows."""
+class Recursion:
+    """Predicates that depend on each other: worked off until nothing more follows."""
 
     heads: list[Head]
-    recursive: bool
 
     def run(self) -> None:
-        if self.recursive:
-            until_done(self.heads)
-        else:
-            for head in self.heads:
-                if head.pending:
-                    head.flush()
+        until_done(self.heads)
 
 
 @dataclass(slots=True)
@@ -243,9 +237,11 @@ class Network:
 def until_done(heads: Sequence[Head]) -> None:
     """Flush heads that depend on each other until nothing is pending."""
     for _ in range(ROUNDS_LIMIT):
-        flushed = [head.flush() for head in heads]
-        if not any(flushed):
+        pending = [head for head in heads if head.pending]
+        if not pending:
             return
+        for head in pending:
+            head.run()
     message = f"a recursion derives ever new atoms: it was given up after {ROUNDS_LIMIT} rounds"
     hint = "bound what the recursion computes, e.g. with a comparison"
     raise LarsparkError(Problem("L403", message, hint=hint))

@@ -28,6 +28,28 @@ def same_keys(rows: Ints, row: int, block: Ints, source: int) -> bool:
 
 
 @helper
+def without_repetitions(block: Ints, count: int) -> int:
+    """Leave out rows that equal the one before; gives how many of the first `count` are left.
+
+    Where a formula leaves variables out, the same row often comes many times in a row.
+    """
+    kept = min(count, 1)
+    for source in range(1, count):
+        same = True
+        for column in range(block.shape[1]):
+            if block[source, column] != block[kept - 1, column]:
+                same = False
+                break
+        if same:
+            continue
+        if kept < source:
+            for column in range(block.shape[1]):
+                block[kept, column] = block[source, column]
+        kept += 1
+    return kept
+
+
+@helper
 def find_buckets(
     rows: Ints,
     heads: Places,

@@ -5,7 +5,12 @@ add  [3,5] to {[1,3], [8,9]}   gives {[1,5], [8,9]}, newly covered: [4,5]
 
 import numpy as np
 
-from larspark.run.interval.kernels.buckets import append, find_buckets, same_keys
+from larspark.run.interval.kernels.buckets import (
+    append,
+    find_buckets,
+    same_keys,
+    without_repetitions,
+)
 from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
 from larspark.run.interval.kernels.layout import (
     BLOCK,
@@ -215,6 +220,7 @@ def _add(
             counters[UNREAD] = begin
             break
         counters[READ] += filled
+        filled = without_repetitions(block, filled)
         find_buckets(rows, heads, columns, counters, block, filled, buckets, active)
         done = 0
         while done < filled:

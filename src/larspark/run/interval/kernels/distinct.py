@@ -19,12 +19,15 @@ def _same(rows: Ints, row: int, found: Ints, line: int) -> bool:
 def _pass_first(rows: Ints, order: Ints, places: Lines, found: Ints, turns: Ints) -> int:
     """Write each element once, with its turn; gives how many there are."""
     mask = places.shape[0] - 1
-    count = 0
+    # Until it is known how many turns there are, their array holds the buckets.
     for row in range(rows.shape[0]):
         state = 0
         for column in range(TIME, rows.shape[1]):
             state = mix(state, rows[row, column])
-        bucket = state & mask
+        turns[row] = state & mask
+    count = 0
+    for row in range(rows.shape[0]):
+        bucket = turns[row]
         line = places[bucket]
         while line != NONE and not _same(rows, row, found, line):
             bucket = (bucket + 1) & mask
