@@ -14,7 +14,6 @@ from larspark.run.interval.kernels.layout import (
     HEAD,
     IN_CHUNK,
     KEYS,
-    LAP,
     NONE,
     READ,
     RING,
@@ -26,6 +25,7 @@ from larspark.run.interval.kernels.layout import (
 )
 from larspark.run.interval.kernels.probe import join, subtract
 from larspark.run.interval.kernels.remove import cover_remove
+from larspark.run.interval.kernels.select import cover_rows
 from larspark.run.interval.kernels.settle import cover_drop, cover_link, cover_settle
 from larspark.run.interval.readings import Reading, whole
 
@@ -113,7 +113,7 @@ class Store:
 
     def live(self, t: int) -> int:
         """How many rows hold at t or later."""
-        return int((self._kept()[:, TO] >= t).sum())
+        return len(self._since(t))
 
     @property
     def bytes(self) -> int:
@@ -252,28 +252,21 @@ class Store:
 
     def rows(self) -> Ints:
         """All rows that hold now or later, or ended only now."""
-        kept = self._kept()
-        return kept[kept[:, TO] >= self.settled]
+        return self._since(self.settled)
 
-    def _kept(self) -> Ints:
-        """All rows in the ring, in the order they came."""
-        head, tail, lap = self._counters[HEAD], self._counters[TAIL], self._counters[LAP]
-        first, last = head - lap, tail - lap
-        capacity = len(self._rows)
-        rows = self._rows[:, : KEYS + self.width]
-        if last <= capacity:
-            return rows[first:last]
-        return np.concatenate([rows[first:], rows[: last - capacity]])
+    def _since(self, t: int) -> Ints:
+        length = int(self._counters[TAIL] - self._counters[HEAD])
+        out = np.empty((length, KEYS + self.width), np.int64)
+        return out[: cover_rows.run(self._rows, self._counters, t, out)]
 
     def _make_room(self, more: int) -> None:
         """Make sure that there is room for so many rows."""
         if self._has_room(more):
             return
-        wanted = max(more, min(4 * more, len(self._rows) // 4))
         moved = cover_drop.run(
-            self._rows, self._heads, self._columns, self._counters, self.settled, wanted
+            self._rows, self._heads, self._columns, self._counters, self.settled, more
         )
-        if self._has_room(more) and 4 * moved < wanted:
+        if self._has_room(more) and 4 * moved < more:
             return
         rows = self.rows()
         # Room for several batches, unless they are large, so that it is seldom looked for.

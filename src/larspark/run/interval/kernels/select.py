@@ -1,7 +1,17 @@
-"""Kernels that make rows of elements, and one that cuts rows to an interval."""
+"""Kernels that make rows of elements, and others that take rows out."""
 
 from larspark.run.interval.kernels.compile import filling
-from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints, put
+from larspark.run.interval.kernels.layout import (
+    FOREVER,
+    FROM,
+    HEAD,
+    LAP,
+    TAIL,
+    TO,
+    Ints,
+    put,
+    slot_of,
+)
 from larspark.run.interval.kernels.scan import TIME
 
 # The two lowest bits of a code say what kind of constant it is; 0 is an integer.
@@ -18,6 +28,20 @@ def cut(batch: Ints, first: int, last: int, out: Ints, count: int) -> int:
         low, high = max(batch[source, FROM], first), min(batch[source, TO], last)
         if low <= high:
             put(out, count, batch, source, low, high)
+            count += 1
+    return count
+
+
+@filling
+def cover_rows(rows: Ints, counters: Ints, since: int, out: Ints) -> int:
+    """Write the rows of a store that did not end before a time point; gives how many there are."""
+    head, lap, capacity = counters[HEAD], counters[LAP], rows.shape[0]
+    count = 0
+    for offset in range(counters[TAIL] - head):
+        slot = slot_of(head - lap, offset, capacity)
+        if rows[slot, TO] >= since:
+            for column in range(out.shape[1]):
+                out[count, column] = rows[slot, column]
             count += 1
     return count
 
