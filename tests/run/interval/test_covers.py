@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from larspark.run.interval.kernels.layout import Ints
+from larspark.run.interval.kernels.layout import NONE, Ints
+from larspark.run.interval.kernels.settle import cover_drop, cover_settle
 from larspark.run.interval.store import Store
 
 Key = tuple[int, int]
@@ -119,6 +120,92 @@ def test_what_is_new_on_both_sides_is_found_though_one_side_looks_at_what_is_old
         (t, (a, b, c)) for t, (a, b) in held for other, (d, c) in held if other == t and d == b
     }
     assert found == paths
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_store_in_use_for_long_still_holds_and_tells_what_it_should(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old rows that still hold move out of the way, and lists of due rows fill up."""
+    fills: list[int] = []
+    fill = Store._fill
+    monkeypatch.setattr(
+        Store, "_fill", lambda store, *args: fills.append(args[1]) or fill(store, *args)
+    )
+    moved: list[int] = []
+    drop = cover_drop.run
+    monkeypatch.setattr(cover_drop, "run", lambda *args: moved.append(drop(*args)) or moved[-1])
+    random = np.random.default_rng(seed)
+    store = Store(width=2, settled=0)
+    store.tell()
+    second = store.index([1])
+    held: Points = set()
+    told: set[tuple[int, Key]] = set()
+    over: list[tuple[int, Key]] = []
+    for floor in range(1, 301):
+        before = {key for t, key in held if t == floor}
+        lengths = random.choice([0, 1, 3, 40, 200], 6, p=[0.3, 0.2, 0.2, 0.1, 0.2])
+        keys = random.integers(0, 6, (6, 2))
+        added = [
+            (floor, int(floor + n), *map(int, key)) for n, key in zip(lengths, keys, strict=True)
+        ]
+        held |= set(points(store.add(batch(added), floor)))
+        removed = [
+            (floor + 1, floor + 400, *key) for key in {k for _, k in held} if sum(key) == seed
+        ]
+        removed += [(floor, floor + 5, *map(int, key)) for key in random.integers(0, 6, (3, 2))]
+        gone = points(store.remove(batch(removed), floor))
+        assert set(gone) == {*points(batch(removed), floor)} & held
+        held -= set(gone)
+        # At least what was there before the last addition is found among what is old.
+        probes = batch([(floor, floor, key, 0) for key in range(6)])
+        old = second.join(probes, np.array([2]), np.array([~2, 2]), old=True)
+        assert {key for _, key in points(old)} >= before & {key for t, key in held if t == floor}
+        began, ended = store.settle(floor)
+        for row in began.tolist():
+            assert row[0] == floor
+            told.add((row[0], (row[2], row[3])))
+        over += [(row[1], (row[2], row[3])) for row in ended.tolist()]
+        assert {key for t, key in held if t == floor and (t - 1, key) not in held} == {
+            key for t, key in told if t == floor
+        }
+        here = {key for t, key in held if t == floor}
+        joined = second.join(probes, np.array([2]), np.array([~2, 2]), old=False)
+        assert set(points(joined)) == {(floor, key) for key in here}
+    ended_points = {(t, key) for t, key in held if t < 300 and (t + 1, key) not in held}
+    assert sorted(over) == sorted(ended_points)
+    assert max(fills) > 200
+    assert max(moved) > 0
+
+
+@pytest.mark.usefixtures("way")
+def test_lists_that_are_full_of_rows_long_gone_are_made_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    results: list[int] = []
+    settle = cover_settle.run
+
+    def watched(*args: object) -> object:
+        told = settle(*args)
+        results.append(told[1])
+        return told
+
+    monkeypatch.setattr(cover_settle, "run", watched)
+    store = Store(width=2, settled=0)
+    store.tell()
+    begun = []
+    for floor in range(1, 401):
+        # One row takes over what ten were to hold some day, and most often that is called off.
+        store.add(batch([(floor + 150 + 2 * n,) * 2 + (floor, 0) for n in range(10)]), floor)
+        taken_over = batch([(floor + 149, floor + 170, floor - 1, 0)])
+        store.add(taken_over, floor)
+        if floor % 20:
+            store.remove(taken_over, floor)
+        began, _ = store.settle(floor)
+        begun += [(row[0], row[2]) for row in began.tolist()]
+    assert sorted(begun) == [(key + 150, key) for key in range(19, 251, 20)]
+    assert NONE in results
 
 
 def test_room_is_reused_so_that_a_store_stays_as_large_as_what_it_holds() -> None:

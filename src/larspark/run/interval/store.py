@@ -99,7 +99,8 @@ class Store:
         end = int(rows[:, TO].max(initial=-FOREVER))
         read = self._counters[READ]
         told = int(self._told)
-        counters = [0, len(rows), 0, settled, len(rows), 0, end, read, NONE, 0, links, told, 0, 0]
+        seen, fresh = len(rows), FOREVER
+        counters = [0, seen, 0, settled, seen, fresh, end, read, NONE, 0, links, told, 0, 0]
         self._counters = np.array(counters, np.int64)
         # At least so many rows can be added without looking for room.
         self._room = capacity - len(rows)

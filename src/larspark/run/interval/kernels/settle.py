@@ -249,7 +249,6 @@ def cover_drop(
     counters[HEAD] = head
     counters[TAIL] = tail
     counters[LAP] = lap
-    counters[SEEN] = max(counters[SEEN], head)
     return tail - end
 
 
