@@ -29,6 +29,14 @@ def test_with_hindsight_the_programs_own_elements_are_known(engine: str) -> None
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_hindsight_does_not_see_beyond_the_end_of_the_timeline(engine: str) -> None:
+    rows = [Row(1, Atom("p", (1,)), 0), Row(7, Atom("p", (7,)), 1)]
+    program = "@6 p(6).\nq(X) :- some p(X)."
+    settings = Settings(start=1, hindsight=True, until=3)
+    assert outputs(engine, program, rows, 7, settings) == ["q(1)"] * 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_recursion_reads_what_is_remembered_of_it(engine: str) -> None:
     program = "#remember u/1.\nu(X) :- [2] some u(X).\nu(X) :- b(X)."
     rows = [Row(1, Atom("b", (5,)), 0)]

@@ -117,7 +117,8 @@ class IntervalEngine(ListedModels):
         if last < first:
             return PointAnswers(first, last, [])
         self._answered = last
-        taken = self._arrivals.take(None if network.clock.hindsight else last)
+        # With hindsight everything is known, as far as the timeline goes.
+        taken = self._arrivals.take(self._settings.until if network.clock.hindsight else last)
         if self._settings.push:
             return PointAnswers(first, last, list(self._ticks(network, taken, first, last)))
         ended: dict[Signature, list[Ints]] = {}

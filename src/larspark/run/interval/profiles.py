@@ -5,15 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from larspark.run.interval.kernels.layout import (
-    KEYS,
-    NONE,
-    RING,
-    Ints,
-)
-from larspark.run.interval.kernels.profile import (
-    COUNT_ONE,
-    COUNT_WINDOW,
+from larspark.run.interval.kernels.counts import (
     ENTRY_KEYS,
     IDLE,
     LIVE,
@@ -21,12 +13,21 @@ from larspark.run.interval.kernels.profile import (
     STEPS_IDLE,
     STEPS_USED,
     USED,
+)
+from larspark.run.interval.kernels.layout import (
+    KEYS,
+    NONE,
+    RING,
+    Ints,
+)
+from larspark.run.interval.kernels.profile import (
     profile_add,
     profile_load,
     profile_rebuild,
     profile_rows,
     profile_settle,
 )
+from larspark.run.interval.kernels.sizes import COUNT_ONE, COUNT_WINDOW
 from larspark.run.interval.readings import Reading, whole
 from larspark.run.interval.store import grown
 

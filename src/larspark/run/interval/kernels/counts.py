@@ -1,0 +1,177 @@
+"""Where a profile keeps its counts: an entry for every key, with a list of steps."""
+
+from larspark.run.interval.kernels.compile import helper, inlined
+from larspark.run.interval.kernels.layout import (
+    FOREVER,
+    KEYS,
+    NONE,
+    RING,
+    Ints,
+    Lines,
+    mix,
+)
+
+# Columns of an entry, one for each key.
+ENTRY_NEXT, ENTRY_DUE, FIRST, LAST, BASE, LAST_RISE, ENTRY_KEYS = 0, 1, 2, 3, 4, 5, 6
+# Columns of a step.
+TIME, CHANGE, STEP_NEXT = 0, 1, 2
+# Stands as the first step of an entry that is free.
+DEAD_ENTRY = -2
+# Counters: entries ever used, the first free one of them, how many are free, how many are in use,
+# the time up to which everything due has happened; the first three for steps; and a sum that nobody
+# reads.
+USED, FREE, IDLE, LIVE, SETTLED, STEPS_USED, STEPS_FREE, STEPS_IDLE = 0, 1, 2, 3, 4, 5, 6, 7
+TOUCHED = 8
+# Stands in place of the next entry on a list for one that is on none: nothing is known to end it.
+RESTING = -2
+
+
+@inlined
+def _new_step(steps: Ints, counters: Ints, time: int, change: int, following: int) -> int:
+    step = counters[STEPS_FREE]
+    if step != NONE:
+        counters[STEPS_FREE] = steps[step, STEP_NEXT]
+        counters[STEPS_IDLE] -= 1
+    else:
+        step = counters[STEPS_USED]
+        counters[STEPS_USED] += 1
+    steps[step, TIME] = time
+    steps[step, CHANGE] = change
+    steps[step, STEP_NEXT] = following
+    return step
+
+
+@inlined
+def _free_step(steps: Ints, counters: Ints, step: int) -> None:
+    steps[step, STEP_NEXT] = counters[STEPS_FREE]
+    counters[STEPS_FREE] = step
+    counters[STEPS_IDLE] += 1
+
+
+@inlined
+def add_step(
+    entries: Ints, entry: int, steps: Ints, counters: Ints, after: int, time: int, change: int
+) -> int:
+    """Add a change at a time; `after` is a step before it, or NONE. Gives such a step again."""
+    last = entries[entry, LAST]
+    if last != NONE and steps[last, TIME] < time:
+        step = _new_step(steps, counters, time, change, NONE)
+        steps[last, STEP_NEXT] = step
+        entries[entry, LAST] = step
+        return last
+    previous = after
+    step = entries[entry, FIRST] if previous == NONE else steps[previous, STEP_NEXT]
+    while step != NONE and steps[step, TIME] < time:
+        previous, step = step, steps[step, STEP_NEXT]
+    if step != NONE and steps[step, TIME] == time:
+        steps[step, CHANGE] += change
+        if steps[step, CHANGE] == 0:
+            following = steps[step, STEP_NEXT]
+            if previous == NONE:
+                entries[entry, FIRST] = following
+            else:
+                steps[previous, STEP_NEXT] = following
+            if following == NONE:
+                entries[entry, LAST] = previous
+            _free_step(steps, counters, step)
+        return previous
+    added = _new_step(steps, counters, time, change, step)
+    if previous == NONE:
+        entries[entry, FIRST] = added
+    else:
+        steps[previous, STEP_NEXT] = added
+    if step == NONE:
+        entries[entry, LAST] = added
+    return previous
+
+
+@inlined
+def fold(entries: Ints, entry: int, steps: Ints, counters: Ints, upto: int) -> None:
+    """Move the steps up to a time into the base."""
+    step = entries[entry, FIRST]
+    while step != NONE and steps[step, TIME] <= upto:
+        entries[entry, BASE] += steps[step, CHANGE]
+        following = steps[step, STEP_NEXT]
+        _free_step(steps, counters, step)
+        step = following
+    entries[entry, FIRST] = step
+    if step == NONE:
+        entries[entry, LAST] = NONE
+
+
+@inlined
+def wait_for_end(entries: Ints, entry: int, steps: Ints, due: Ints, settled: int) -> None:
+    """Let an entry be looked at when its last step is over; a count without steps may rest."""
+    last = entries[entry, LAST]
+    if last == NONE and entries[entry, BASE] != 0:
+        entries[entry, ENTRY_DUE] = RESTING
+        return
+    at = settled + 1
+    if last != NONE:
+        at = min(max(steps[last, TIME], at), settled + RING - 1)
+    slot = at % RING
+    entries[entry, ENTRY_DUE] = due[slot]
+    due[slot] = entry
+
+
+@helper
+def find_entries(
+    entries: Ints, heads: Lines, steps: Ints, counters: Ints, batch: Ints, buckets: Ints
+) -> None:
+    """The bucket of every batch row.
+
+    What stands there is read already here, all together, so that waiting for memory overlaps.
+    """
+    sum_of_reads = 0
+    for source in range(batch.shape[0]):
+        state = 0
+        for column in range(KEYS, batch.shape[1]):
+            state = mix(state, batch[source, column])
+        buckets[source] = state & (heads.shape[0] - 1)
+        sum_of_reads += heads[buckets[source]]
+    last = entries.shape[1] - 1
+    for source in range(batch.shape[0]):
+        entry = heads[buckets[source]]
+        if entry != NONE:
+            sum_of_reads += entries[entry, last]
+            if entries[entry, FIRST] != NONE:
+                sum_of_reads += steps[entries[entry, FIRST], STEP_NEXT]
+            if entries[entry, ENTRY_NEXT] != NONE:
+                sum_of_reads += entries[entries[entry, ENTRY_NEXT], last]
+    counters[TOUCHED] = sum_of_reads
+
+
+@inlined
+def find_entry(
+    entries: Ints, heads: Lines, counters: Ints, batch: Ints, source: int, bucket: int
+) -> int:
+    """The entry of a key; if it has to be made, it rests."""
+    width = batch.shape[1] - KEYS
+    entry = heads[bucket]
+    while entry != NONE:
+        same = True
+        for column in range(width):
+            if entries[entry, ENTRY_KEYS + column] != batch[source, KEYS + column]:
+                same = False
+                break
+        if same:
+            return entry
+        entry = entries[entry, ENTRY_NEXT]
+    entry = counters[FREE]
+    if entry != NONE:
+        counters[FREE] = entries[entry, ENTRY_NEXT]
+        counters[IDLE] -= 1
+    else:
+        entry = counters[USED]
+        counters[USED] += 1
+    counters[LIVE] += 1
+    entries[entry, ENTRY_NEXT] = heads[bucket]
+    heads[bucket] = entry
+    entries[entry, ENTRY_DUE] = RESTING
+    entries[entry, FIRST] = NONE
+    entries[entry, LAST] = NONE
+    entries[entry, BASE] = 0
+    entries[entry, LAST_RISE] = -FOREVER
+    for column in range(width):
+        entries[entry, ENTRY_KEYS + column] = batch[source, KEYS + column]
+    return entry
