@@ -131,9 +131,11 @@ def _count_lines(
                     if height + 1 < last - first + 1:
                         break
         count = found
-        before = add_step(entries, entry, steps, counters, before, start, sign)
-        if end < FOREVER:
-            add_step(entries, entry, steps, counters, before, end + 1, -sign)
+        # Up at the start and down after the end, or the other way round.
+        for number in range(1 + int(end < FOREVER)):
+            at = start + number * (end + 1 - start)
+            change = sign - 2 * number * sign
+            before = add_step(entries, entry, steps, counters, before, at, change)
         if entries[entry, ENTRY_DUE] == RESTING:
             wait_for_end(entries, entry, steps, due, counters[SETTLED])
         source += 1
