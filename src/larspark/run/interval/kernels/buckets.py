@@ -67,13 +67,12 @@ def find_buckets(
     mask = heads.shape[1] - 1
     sum_of_reads = 0
     for source in range(count):
-        bucket = bucket_of(block, source, block.shape[1], mask)
-        buckets[source, 0] = bucket
-        sum_of_reads += heads[0, bucket]
+        buckets[source, 0] = bucket_of(block, source, block.shape[1], mask)
         for index in range(columns.shape[0]):
-            bucket = index_bucket(block, source, columns, index, mask)
-            buckets[source, index + 1] = bucket
-            sum_of_reads += heads[index + 1, bucket]
+            buckets[source, index + 1] = index_bucket(block, source, columns, index, mask)
+    for table in range(heads.shape[0]):
+        for source in range(count):
+            sum_of_reads += heads[table, buckets[source, table]]
     head = counters[HEAD]
     length, chains = counters[TAIL] - head, 0
     for source in range(count):

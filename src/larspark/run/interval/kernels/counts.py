@@ -116,28 +116,40 @@ def wait_for_end(entries: Ints, entry: int, steps: Ints, due: Ints, settled: int
 
 @helper
 def find_entries(
-    entries: Ints, heads: Lines, steps: Ints, counters: Ints, batch: Ints, buckets: Ints
+    entries: Ints,
+    heads: Lines,
+    steps: Ints,
+    counters: Ints,
+    batch: Ints,
+    buckets: Ints,
+    active: Ints,
 ) -> None:
     """The bucket of every batch row.
 
-    What stands there is read already here, all together, so that waiting for memory overlaps.
+    The first entries there and their first steps are read already here, all together, so that
+    waiting for memory overlaps.
     """
-    sum_of_reads = 0
     for source in range(batch.shape[0]):
         state = 0
         for column in range(KEYS, batch.shape[1]):
             state = mix(state, batch[source, column])
         buckets[source] = state & (heads.shape[0] - 1)
-        sum_of_reads += heads[buckets[source]]
-    last = entries.shape[1] - 1
+    count = 0
     for source in range(batch.shape[0]):
-        entry = heads[buckets[source]]
-        if entry != NONE:
-            sum_of_reads += entries[entry, last]
-            if entries[entry, FIRST] != NONE:
-                sum_of_reads += steps[entries[entry, FIRST], STEP_NEXT]
-            if entries[entry, ENTRY_NEXT] != NONE:
-                sum_of_reads += entries[entries[entry, ENTRY_NEXT], last]
+        active[count] = heads[buckets[source]]
+        count += int(active[count] != NONE)
+    sum_of_reads, last = 0, entries.shape[1] - 1
+    for _ in range(2):
+        for number in range(count):
+            sum_of_reads += entries[active[number], last]
+        kept = 0
+        for number in range(count):
+            step = entries[active[number], FIRST]
+            if step != NONE:
+                sum_of_reads += steps[step, STEP_NEXT]
+            active[kept] = entries[active[number], ENTRY_NEXT]
+            kept += int(active[kept] != NONE)
+        count = kept
     counters[TOUCHED] = sum_of_reads
 
 

@@ -107,14 +107,17 @@ def touch_chains(
     are at hand when they are looked at one chain after the other.
     """
     head = counters[HEAD]
-    first, capacity = head - counters[LAP], rows.shape[0]
+    first, length = head - counters[LAP], counters[TAIL] - head
     for _ in range(DEPTH):
+        for number in range(count):
+            active[number] = slot_of(first, active[number], rows.shape[0])
+        # The less there is to do in a loop besides reading, the more reads are under way at once.
+        for number in range(count):
+            sum_of_reads += rows[active[number], TO]
+            active[number] = rows[active[number], link]
         kept = 0
         for number in range(count):
-            offset = active[number]
-            slot = slot_of(first, offset, capacity)
-            sum_of_reads += rows[slot, TO]
-            older = follow(rows[slot, link], head, offset)
+            older = follow(active[number], head, length)
             active[kept] = older
             kept += int(older != NONE)
         count = kept

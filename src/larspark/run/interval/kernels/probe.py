@@ -56,10 +56,13 @@ def _find_newest(
         state = 0
         for number in range(keys.shape[0]):
             state = mix(state, batch[source, keys[number]])
-        offset = follow(heads[index, state & mask], head, length)
-        newest[source - begin] = offset
-        active[chains] = offset
-        chains += int(offset != NONE)
+        newest[source - begin] = state & mask
+    for number in range(stop - begin):
+        newest[number] = heads[index, newest[number]]
+    for number in range(stop - begin):
+        newest[number] = follow(newest[number], head, length)
+        active[chains] = newest[number]
+        chains += int(newest[number] != NONE)
     touch_chains(rows, counters, rows.shape[1] - heads.shape[0] + index, active, chains, 0)
 
 

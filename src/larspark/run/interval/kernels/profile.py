@@ -163,9 +163,10 @@ def profile_add(
     """
     lines = np.empty((batch.shape[0], KEYS + pick.shape[0]), np.int64)
     buckets = np.empty(batch.shape[0], np.int64)
+    active = np.empty(batch.shape[0], np.int64)
     lines = lines[: read_lines(batch, 0, batch.shape[0], tests, frame, pick, buckets, lines)]
     out = np.empty(lines.shape, np.int64)
-    find_entries(entries, heads, steps, counters, lines, buckets)
+    find_entries(entries, heads, steps, counters, lines, buckets, active)
     done, count = 0, 0
     while done < lines.shape[0]:
         done, count = _count_lines(
@@ -241,7 +242,8 @@ def profile_load(
     """
     settled = counters[SETTLED]
     buckets = np.empty(lines.shape[0], np.int64)
-    find_entries(entries, heads, steps, counters, lines, buckets)
+    active = np.empty(lines.shape[0], np.int64)
+    find_entries(entries, heads, steps, counters, lines, buckets, active)
     for source in range(lines.shape[0]):
         entry = find_entry(entries, heads, counters, lines, source, buckets[source])
         change, time = lines[source, 0], lines[source, 1]
