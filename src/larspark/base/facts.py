@@ -41,12 +41,17 @@ class Segment(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A segment with its time points and arrival numbers as arrays."""
+    """The columns of a segment, time points and arrival numbers as arrays."""
 
     signature: Signature
-    table: pa.Table
     times: NDArray[np.int64]
     order: NDArray[np.int64]
+    arguments: Sequence[pa.ChunkedArray]
+
+
+def _part(signature: Signature, table: pa.Table) -> Part:
+    times, order, *arguments = table.columns
+    return Part(signature, times.to_numpy(), order.to_numpy(), arguments)
 
 
 class RowBatch:
@@ -90,17 +95,13 @@ class ColumnBatch:
 
     def __init__(self, segments: Sequence[Segment], last_t: int | None = None) -> None:
         self._segments = segments
-        # The segments that are not empty, with their columns `t` and `seq` as arrays.
-        self.parts = [
-            Part(signature, table, table.column(0).to_numpy(), table.column(1).to_numpy())
-            for signature, table in segments
-            if table.num_rows
-        ]
+        # The segments that are not empty.
+        self.parts = [_part(*segment) for segment in segments if segment.table.num_rows]
         self._count = 0
         self._first_seq: int | None = None
         self.first_t: int | None = None
         self.last_t = last_t
-        for _, _, times, order in self.parts:
+        for _, times, order, _ in self.parts:
             # Both ascend, so that the first and the last tell.
             first, last, seq = times.item(0), times.item(-1), order.item(0)
             self._count += len(times)

@@ -88,7 +88,7 @@ class IntervalAnswers:
         if self._news is None:
             self._news = {}
             for signature, (began, ended) in self._last_step().items():
-                if self._ended and signature in self._ended:
+                if signature in self._ended:
                     ended = np.concatenate([*self._ended[signature], ended])
                     began = np.concatenate([ended, self._outputs[signature].store.rows()])
                     began = began[(began[:, FROM] >= self.first) & (began[:, FROM] <= self.last)]

@@ -96,11 +96,11 @@ class Arrivals:
             yield Signature(predicate, arity), chunk
 
     def _of_columns(self, batch: ColumnBatch) -> Iterator[tuple[Signature, Chunk]]:
-        for signature, table, times, order in batch.parts:
+        for signature, times, order, arguments in batch.parts:
             rows = np.empty((len(times), TIME + 1 + signature.arity), np.int64)
             pin.run(times, rows)
-            for place in range(signature.arity):
-                self._constants.code_column(table.column(place + 2), rows, TIME + 1 + place)
+            for place, column in enumerate(arguments, TIME + 1):
+                self._constants.code_column(column, rows, place)
             yield signature, Chunk(rows, order)
 
     def take(self, upto: int | None) -> dict[Signature, Chunk]:

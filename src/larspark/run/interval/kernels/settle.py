@@ -67,32 +67,32 @@ def _tell(
     counters: Ints,
     upto: int,
     tells_begun: bool,
-    places: Places,
-    line: int,
+    chunk: int,
     first: int,
     last: int,
     told: Ints,
     begun: int,
     gone: int,
 ) -> tuple[int, int]:
-    """Tell of the rows whose places stand in [first, last) of a line, and let wait what goes on.
+    """Tell of the rows whose places stand in [first, last) of a chunk, and let wait what goes on.
 
-    There has to be room for all of them. What was dropped or moved away is not told of. Gives how
-    many began and ended.
+    Without a chunk these are the places themselves. There has to be room for all of them. What was
+    dropped or moved away is not told of. Gives how many began and ended.
     """
     head, lap, settled = counters[HEAD], counters[LAP], counters[SETTLED]
     length, capacity = counters[TAIL] - head, rows.shape[0]
-    if line > 0:
+    if chunk != 0:
         # Those in a chunk stand anywhere: they are read together first, so that waiting for memory
         # overlaps.
         sum_of_reads = 0
         for number in range(first, last):
-            offset = (places[line, number] - head) & PLACE_MASK
+            offset = (chunks[chunk, number] - head) & PLACE_MASK
             if offset < length:
                 sum_of_reads += rows[slot_of(head - lap, offset, capacity), TO]
         counters[TOUCHED] = sum_of_reads
     for number in range(first, last):
-        offset = (places[line, number] - head) & PLACE_MASK
+        place = number if chunk == 0 else chunks[chunk, number]
+        offset = (place - head) & PLACE_MASK
         if offset >= length:
             continue
         slot = slot_of(head - lap, offset, capacity)
@@ -138,7 +138,6 @@ def _tell_due(
             counters,
             upto,
             tells_begun,
-            chunks,
             chunk,
             CHUNK_PLACES,
             last,
@@ -177,27 +176,11 @@ def cover_settle(
         turn = (counters[SETTLED] + 1 + number) & TURNS
         lists[number] = due[turn]
         due[turn] = 0
-    new = np.empty((1, counters[TAIL] - counters[SEEN]), np.uint32)
-    for number in range(new.shape[1]):
-        new[0, number] = (counters[SEEN] + number) & PLACE_MASK
     # As many may have begun as came, and when time passes evenly about as many have ended.
-    room = (2 * IN_CHUNK + new.shape[1]) * (1 + int(tells_begun))
+    seen, tail = counters[SEEN], counters[TAIL]
+    room = (2 * IN_CHUNK + tail - seen) * (1 + int(tells_begun))
     told = np.empty((room, counters[LINKS]), np.int64)
-    begun, gone = _tell(
-        rows,
-        chunks,
-        due,
-        counters,
-        upto,
-        tells_begun,
-        new,
-        0,
-        0,
-        new.shape[1],
-        told,
-        0,
-        0,
-    )
+    begun, gone = _tell(rows, chunks, due, counters, upto, tells_begun, 0, seen, tail, told, 0, 0)
     for number in range(lists.shape[0]):
         chunk = lists[number]
         while chunk != 0:
