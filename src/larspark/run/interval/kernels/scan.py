@@ -64,10 +64,10 @@ def _not_before(t: int, every: int) -> int:
 
 
 @helper
-def _pass_test(batch: Ints, test: Ints, number: int, frame: Ints, lines: Ints, count: int) -> int:
+def _pass_test(batch: Ints, tests: Ints, number: int, frame: Ints, lines: Ints, count: int) -> int:
     """Keep those of the lines that pass a test; gives how many, or NONE if there is no answer."""
-    which, left, right = test[number, TEST], test[number, LEFT], test[number, RIGHT]
-    code, start, end = test[number, CODE], frame[START], frame[END]
+    which, left, right = tests[number, TEST], tests[number, LEFT], tests[number, RIGHT]
+    code, start, end = tests[number, CODE], frame[START], frame[END]
     kept = 0
     for place in range(count):
         source = lines[place]
