@@ -235,7 +235,7 @@ class Network:
 
 
 def until_done(heads: Sequence[Head]) -> None:
-    """Flush heads that depend on each other until nothing is pending."""
+    """Run heads that depend on each other until nothing is pending."""
     for _ in range(ROUNDS_LIMIT):
         pending = [head for head in heads if head.pending]
         if not pending:

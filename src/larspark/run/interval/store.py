@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from larspark.run.interval.kernels.cover import cover_add, cover_keep
+from larspark.run.interval.kernels.due import chunks_needed
 from larspark.run.interval.kernels.layout import (
     CHUNK,
     COUNTERS,
     END,
     FOREVER,
     HEAD,
-    IN_CHUNK,
     KEYS,
     NONE,
     READ,
@@ -93,8 +93,8 @@ class Store:
         buckets = min(capacity, max(2 * len(rows), capacity * 2 // 3))
         self._heads = np.empty((tables, 1 << (buckets - 1).bit_length()), np.uint32)
         self._due = np.empty(RING if self._told else 0, np.int64)
-        # Of every list one chunk may not be full; as many places as rows may be out of date.
-        chunks = 2 * capacity // IN_CHUNK + RING + 2
+        # As many places as there are rows may be out of date.
+        chunks = chunks_needed(2 * capacity)
         self._chunks = np.empty((chunks if self._told else 0, CHUNK), np.uint32)
         end = int(rows[:, TO].max(initial=-FOREVER))
         read = self._counters[READ]
@@ -214,8 +214,7 @@ class Store:
 
         Places of rows that were dropped or moved fill them up.
         """
-        waiting = int(self._counters[WAITING]) + more
-        return waiting // IN_CHUNK + RING + 2 <= len(self._chunks)
+        return chunks_needed(int(self._counters[WAITING]) + more) <= len(self._chunks)
 
     @property
     def unread(self) -> int | None:

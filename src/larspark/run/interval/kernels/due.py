@@ -21,6 +21,12 @@ from larspark.run.interval.kernels.layout import (
 
 
 @inlined
+def chunks_needed(waiting: int) -> int:
+    """So many chunks are enough for so many places: of every list, one may not be full."""
+    return waiting // IN_CHUNK + RING + 2
+
+
+@inlined
 def wait_for_turn(
     rows: Ints, slot: int, place: int, chunks: Places, due: Ints, counters: Ints, settled: int
 ) -> None:

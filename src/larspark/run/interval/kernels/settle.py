@@ -10,8 +10,8 @@ once is not told again. A place on a list that was dropped since stands for noth
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import filling, helper, kernel, maker
-from larspark.run.interval.kernels.due import wait_for_turn
+from larspark.run.interval.kernels.compile import filling, helper, inlined, kernel, maker
+from larspark.run.interval.kernels.due import chunks_needed, wait_for_turn
 from larspark.run.interval.kernels.layout import (
     CHUNK_COUNT,
     CHUNK_NEXT,
@@ -168,7 +168,7 @@ def cover_settle(
     nothing happens, and NONE comes back as a number.
     """
     waiting = counters[WAITING] + counters[TAIL] - counters[SEEN]
-    if waiting // IN_CHUNK + RING + 2 > chunks.shape[0]:
+    if chunks_needed(waiting) > chunks.shape[0]:
         return None, NONE, 0
     # The lists that were passed are taken before rows are put on others for the time to come.
     lists = np.empty(min(upto - counters[SETTLED], RING), np.int64)
@@ -196,6 +196,19 @@ def cover_settle(
     return told, begun, gone
 
 
+@inlined
+def _link(rows: Ints, slot: int, place: int, heads: Places, columns: Ints, links: int) -> None:
+    """Put a row in front of its chain in every hash table."""
+    mask = heads.shape[1] - 1
+    for table in range(heads.shape[0]):
+        if table == 0:
+            bucket = bucket_of(rows, slot, links, mask)
+        else:
+            bucket = index_bucket(rows, slot, columns, table - 1, mask)
+        rows[slot, links + table] = heads[table, bucket]
+        heads[table, bucket] = place & PLACE_MASK
+
+
 @filling
 def cover_drop(
     rows: Ints, heads: Places, columns: Ints, counters: Ints, settled: int, wanted: int
@@ -207,7 +220,7 @@ def cover_drop(
     """
     drop_ended(rows, counters, settled)
     head, tail, lap, capacity = counters[HEAD], counters[TAIL], counters[LAP], rows.shape[0]
-    links, mask, end = counters[LINKS], heads.shape[1] - 1, tail
+    links, end = counters[LINKS], tail
     unseen = counters[SEEN] if counters[CHUNKS] > 0 else tail
     most = end + wanted // 4
     while head < end and tail <= most and capacity - (tail - head) < wanted:
@@ -221,13 +234,7 @@ def cover_drop(
         counters[FRESH] = FOREVER
         for column in range(links):
             rows[other, column] = rows[slot, column]
-        for table in range(heads.shape[0]):
-            if table == 0:
-                bucket = bucket_of(rows, other, links, mask)
-            else:
-                bucket = index_bucket(rows, other, columns, table - 1, mask)
-            rows[other, links + table] = heads[table, bucket]
-            heads[table, bucket] = tail & PLACE_MASK
+        _link(rows, other, tail, heads, columns, links)
         tail += 1
     counters[HEAD] = head
     counters[TAIL] = tail
@@ -240,7 +247,6 @@ def cover_link(
     rows: Ints, heads: Places, columns: Ints, chunks: Places, due: Ints, counters: Ints
 ) -> None:
     """Link all rows anew; they stand at the beginning of the ring."""
-    mask, links = heads.shape[1] - 1, counters[LINKS]
     for table in range(heads.shape[0]):
         for bucket in range(heads.shape[1]):
             heads[table, bucket] = (counters[HEAD] - 1) & PLACE_MASK
@@ -248,12 +254,6 @@ def cover_link(
         due[turn] = 0
     for slot in range(counters[TAIL] - counters[HEAD]):
         place = counters[HEAD] + slot
-        for table in range(heads.shape[0]):
-            if table == 0:
-                bucket = bucket_of(rows, slot, links, mask)
-            else:
-                bucket = index_bucket(rows, slot, columns, table - 1, mask)
-            rows[slot, links + table] = heads[table, bucket]
-            heads[table, bucket] = place & PLACE_MASK
+        _link(rows, slot, place, heads, columns, counters[LINKS])
         if due.shape[0] > 0:
             wait_for_turn(rows, slot, place, chunks, due, counters, counters[SETTLED])
