@@ -83,8 +83,8 @@ def test_joins_and_subtractions_look_at_every_row_of_equal_keys(stored: Rows, as
     store = Store(width=2, settled=0)
     second = store.index([1])
     held = set(points(store.add(batch(stored), 1)))
-    probes, keys = batch(asked), np.array([2])
-    joined = second.join(probes, keys, np.array([2, 3, ~2]), old=False)
+    probes = batch(asked)
+    joined = second.join(probes, second.lookup([2], [2, 3, ~2]))
     expected = {
         (t, (a, b, other))
         for t, (a, b) in points(probes)
@@ -92,7 +92,7 @@ def test_joins_and_subtractions_look_at_every_row_of_equal_keys(stored: Rows, as
         if at == t and key == a
     }
     assert {(t, row) for t, row in points(joined)} == expected
-    rest = second.subtract(probes, keys)
+    rest = second.subtract(probes, second.lookup([2]))
     covered = {(t, key) for t, (_, key) in held}
     left = {(t, (a, b)) for t, (a, b) in points(probes) if (t, a) not in covered}
     assert set(points(rest)) == left
@@ -111,8 +111,8 @@ def test_what_is_new_on_both_sides_is_found_though_one_side_looks_at_what_is_old
     for each in batches:
         new = store.add(batch(each), 1)
         for piece in (
-            by_first.join(new, np.array([3]), np.array([2, 3, ~3]), old=False),
-            by_second.join(new, np.array([2]), np.array([~2, 2, 3]), old=True),
+            by_first.join(new, by_first.lookup([3], [2, 3, ~3])),
+            by_second.join(new, by_second.lookup([2], [~2, 2, 3], old=True)),
         ):
             found |= set(points(piece))
     held = set(points(store.rows()))
@@ -160,7 +160,7 @@ def test_a_store_in_use_for_long_still_holds_and_tells_what_it_should(
         held -= set(gone)
         # At least what was there before the last addition is found among what is old.
         probes = batch([(floor, floor, key, 0) for key in range(6)])
-        old = second.join(probes, np.array([2]), np.array([~2, 2]), old=True)
+        old = second.join(probes, second.lookup([2], [~2, 2], old=True))
         assert {key for _, key in points(old)} >= before & {key for t, key in held if t == floor}
         began, ended = store.settle(floor)
         for row in began.tolist():
@@ -171,7 +171,7 @@ def test_a_store_in_use_for_long_still_holds_and_tells_what_it_should(
             key for t, key in told if t == floor
         }
         here = {key for t, key in held if t == floor}
-        joined = second.join(probes, np.array([2]), np.array([~2, 2]), old=False)
+        joined = second.join(probes, second.lookup([2], [~2, 2]))
         assert set(points(joined)) == {(floor, key) for key in here}
     ended_points = {(t, key) for t, key in held if t < 300 and (t + 1, key) not in held}
     assert sorted(over) == sorted(ended_points)

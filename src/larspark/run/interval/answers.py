@@ -12,7 +12,8 @@ from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Constant, constant_text
 from larspark.run.interval.constants import decode, integers, tags
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
-from larspark.run.interval.nodes import Distinct, cut_rows
+from larspark.run.interval.nodes import cut_rows
+from larspark.run.interval.outputs import Outputs, Told
 from larspark.run.protocol import Change, Point
 
 Rows = dict[Signature, Ints]
@@ -64,7 +65,7 @@ class IntervalAnswers:
         self,
         first: int,
         last: int,
-        outputs: Mapping[Signature, Distinct],
+        outputs: Outputs,
         ended: Mapping[Signature, list[Ints]],
         values: Sequence[Constant],
         holding: Holding,
@@ -76,7 +77,7 @@ class IntervalAnswers:
         self._outputs = outputs
         # What ended on the way, and is in the stores no more.
         self._ended = ended
-        self._told: Mapping[Signature, tuple[Ints, Ints]] | None = None
+        self._told: Mapping[Signature, Told] | None = None
         self._news: dict[Signature, News] | None = None
         self._rows: Rows | None = None
 
@@ -86,42 +87,40 @@ class IntervalAnswers:
         After a single step this costs what has changed, however much holds.
         """
         if self._news is None:
-            self._news = {}
-            for signature, (began, ended) in self._last_step().items():
-                if signature in self._ended:
-                    ended = np.concatenate([*self._ended[signature], ended])
-                    began = np.concatenate([ended, self._outputs[signature].store.rows()])
-                    began = began[(began[:, FROM] >= self.first) & (began[:, FROM] <= self.last)]
-                if len(began) or len(ended):
-                    self._news[signature] = News(began, ended)
+            told = self._last_step()
+            self._news = {signature: News(*both) for signature, both in told.items()}
+            for signature, parts in self._ended.items():
+                store = self._outputs.stores[signature]
+                ended = np.concatenate([*parts, told.get(signature, store.nothing)[1]])
+                began = np.concatenate([ended, store.rows()])
+                began = began[(began[:, FROM] >= self.first) & (began[:, FROM] <= self.last)]
+                self._news[signature] = News(began, ended)
         return self._news
 
     def rows(self) -> Rows:
         """For every predicate the rows (from, to, codes of arguments), maximal and disjoint."""
         if self._rows is None:
             self._rows = {}
-            for signature, (_, ended) in self._last_step().items():
-                held = self._outputs[signature].store.rows()
-                parts = [*self._ended.get(signature, ()), ended, held]
+            told = self._last_step()
+            for signature, store in self._outputs.stores.items():
+                _, ended = told.get(signature, store.nothing)
+                parts = [*self._ended.get(signature, ()), ended, store.rows()]
                 rows = cut_rows(parts, self.first, self.last)
                 if len(rows):
                     self._rows[signature] = rows
         return self._rows
 
-    def _last_step(self) -> Mapping[Signature, tuple[Ints, Ints]]:
+    def _last_step(self) -> Mapping[Signature, Told]:
         """What began and ended in the last step, which the stores tell only once."""
         if self._told is None:
-            self._told = {
-                signature: output.store.settle(self.last)
-                for signature, output in self._outputs.items()
-            }
+            self._told = self._outputs.settle(self.last)
         return self._told
 
     def freeze(self) -> None:
         """Take everything out of the stores, before they change."""
         self.news()
         self.rows()
-        self._outputs, self._told = {}, {}
+        self._outputs, self._told = Outputs({}), {}
 
     def points(self) -> Iterator[Point]:
         before = self._holding.take(self.first - 1)
@@ -193,14 +192,12 @@ class IntervalAnswers:
             yield from zip(atoms, rows[:, FROM].tolist(), rows[:, TO].tolist(), strict=True)
 
 
-def atoms_at(
-    outputs: Mapping[Signature, Distinct], t: int, values: Sequence[Constant]
-) -> frozenset[Atom]:
+def atoms_at(outputs: Outputs, t: int, values: Sequence[Constant]) -> frozenset[Atom]:
     """What holds at one time point."""
     return frozenset(
         atom
-        for signature, output in outputs.items()
-        for atom in atoms_of(signature, output.covering(t, t)[:, TO + 1 :], values)
+        for signature, store in outputs.stores.items()
+        for atom in atoms_of(signature, cut_rows([store.rows()], t, t)[:, TO + 1 :], values)
     )
 
 

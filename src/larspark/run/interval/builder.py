@@ -17,6 +17,7 @@ from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
 from larspark.run.interval.memory import Memory, Recollection
 from larspark.run.interval.network import Network, Recomputed, Recursion
 from larspark.run.interval.nodes import Distinct, Fan, Keeper
+from larspark.run.interval.outputs import Outputs
 from larspark.run.interval.shapes import Shape, shape_of, whole
 from larspark.run.interval.steps import JoinStep
 from larspark.run.interval.uses import derives_once, looked_up_shapes, read_twice, stored_parts
@@ -82,9 +83,8 @@ class Builder:
                 self._layer(group, rules)
             for signature, fan in memories.items():
                 self._remember(signature, fan, late=group.recursive or self._push)
-        for signature in sorted(self._checked.shown & derived):
-            output = self._network.outputs[signature] = self._output(signature)
-            output.store.tell()
+        shown = sorted(self._checked.shown & derived)
+        self._network.outputs = Outputs({name: self._output(name) for name in shown})
         for signature in sorted(derived):
             self._network.heads[signature] = {
                 pinned: head.distinct for pinned, head in self._predicates[signature].heads.items()
@@ -93,6 +93,9 @@ class Builder:
         self._network.single_steps = any(memory.late for memory in self._network.memories)
         if self._handover is not None:
             self._handover.record(self._network.heads)
+        for keeper in self._network.keepers:
+            if isinstance(keeper, Distinct):
+                keeper.let_stores_follow()
         return self._network
 
     def _taken_over(self) -> frozenset[Signature]:

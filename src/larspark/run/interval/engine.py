@@ -130,8 +130,7 @@ class IntervalEngine(ListedModels):
         for boundary, part in self._slices(network, everything, first, last):
             self._step(network, part, floor, boundary)
             if boundary < last:
-                for signature, output in network.outputs.items():
-                    gone = output.store.settle(boundary, begun=False)[1]
+                for signature, gone in network.outputs.ended(boundary).items():
                     ended.setdefault(signature, []).append(gone)
             floor = boundary + 1
         values, outputs = self._constants.values, network.outputs

@@ -189,9 +189,9 @@ class _Compiler:
         variables = part.seen.variables
         shared = [place for place, variable in enumerate(variables) if variable in self._columns]
         index = part.distinct.store.index(shared)
-        keys = np.array([self._columns[variables[place]] for place in shared], np.int64)
+        keys = [self._columns[variables[place]] for place in shared]
         if part.negated:
-            self._steps.append(SubtractStep(index, keys))
+            self._steps.append(SubtractStep(index, index.lookup(keys)))
             return
         new = {v: ~(KEYS + place) for place, v in enumerate(variables) if v not in self._columns}
         known = {**self._columns, **new}
@@ -201,9 +201,9 @@ class _Compiler:
             kept = needed
         else:
             kept = [variable for variable in known if variable in needed]
-        picks = np.array([known[variable] for variable in kept], np.int64)
         old = any(part is other for other in self._old)
-        self._steps.append(JoinStep(index, keys, picks, old))
+        how = index.lookup(keys, [known[variable] for variable in kept], old=old)
+        self._steps.append(JoinStep(index, how))
         self._columns = {variable: KEYS + place for place, variable in enumerate(kept)}
 
     def _needed(self) -> list[Variable]:

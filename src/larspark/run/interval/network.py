@@ -23,6 +23,7 @@ from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.memory import Memory, Recollection
 from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread
+from larspark.run.interval.outputs import Outputs
 from larspark.run.interval.tuples import Arrived, LastOfGroups, LastTuples
 
 # A recursion that goes on for so many rounds will not end.
@@ -140,7 +141,7 @@ class Network:
     # Rules without any formula to fire them: they fire once, when time begins.
     starters: list[Firing] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
-    outputs: dict[Signature, Distinct] = field(default_factory=dict)
+    outputs: Outputs = field(default_factory=lambda: Outputs({}))
     # What is derived, by predicate: at the evaluation time (False), at a time point (True).
     heads: dict[Signature, dict[bool, Distinct]] = field(default_factory=dict)
     keepers: list[Keeper] = field(default_factory=list)
@@ -166,6 +167,8 @@ class Network:
         before, self._before = self._before, (floor, last)
         self.clock.floor, self.clock.last = floor, last
         self.tally.time_points += last - floor + 1
+        # What ended until now was told, or nobody wanted to know.
+        self.outputs.settle(floor - 1)
         if before is not None:
             for memory in self.memories:
                 memory.tick(*before)

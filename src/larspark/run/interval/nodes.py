@@ -75,7 +75,7 @@ class Distinct:
     derivations of a row are counted, unless it is known that there is never more than one.
     """
 
-    __slots__ = ("_clock", "_profile", "_whole", "consumers", "store")
+    __slots__ = ("_clock", "_profile", "_told", "_whole", "consumers", "store")
 
     def __init__(self, width: int, clock: Clock, *, counted: bool) -> None:
         self._clock = clock
@@ -83,14 +83,31 @@ class Distinct:
         self._profile = Profile(width, clock.floor - 1) if counted else None
         self._whole = whole(width)
         self.consumers: list[Node] = []
+        # Those consumers that have to be told what is new: others follow the store.
+        self._told = self.consumers
+
+    def let_stores_follow(self) -> None:
+        """Where a consumer only keeps what is new, let its store follow this one.
+
+        From here on there must be no new consumers.
+        """
+        self._told = []
+        for consumer in self.consumers:
+            if isinstance(consumer, ScanNode) and consumer.follower is not None:
+                self.store.lead(consumer.follower, consumer.reading)
+            else:
+                self._told.append(consumer)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Is everything that it takes kept, and nothing passed on?"""
+        return self._profile is None and not self.consumers
 
     def receive(self, sign: int, batch: Ints) -> None:
         self.take(sign, batch, self._whole)
 
     def take(self, sign: int, batch: Ints, reading: Reading) -> None:
         floor, store = self._clock.floor, self.store
-        if store.settled < floor - 1:
-            store.settle(floor - 1)
         if self._profile is not None:
             batch, reading = self._profile.change(batch, sign, floor, reading), self._whole
             if not len(batch):
@@ -98,10 +115,10 @@ class Distinct:
         if sign > 0 and not self.consumers:
             store.keep(batch, floor, reading)
         else:
-            change = store.add if sign > 0 else store.remove
+            change, told = (store.add, self._told) if sign > 0 else (store.remove, self.consumers)
             changed = change(batch, floor, reading)
             if len(changed):
-                for consumer in self.consumers:
+                for consumer in told:
                     consumer.receive(sign, changed)
         if reading.slowly and store.unread is not None:
             self.receive(sign, reading.slow(batch[store.unread :]))
@@ -148,6 +165,14 @@ class ScanNode:
     reading: Reading
     filters: tuple["Patterns", ...]
     target: Reader
+
+    @property
+    def follower(self) -> Store | None:
+        """The store that takes in all that is read, if that is all that happens."""
+        target = self.target
+        if self.filters or self.reading.slowly or not isinstance(target, Distinct):
+            return None
+        return target.store if target.is_leaf else None
 
     def receive(self, sign: int, batch: Ints) -> None:
         for patterns in self.filters:

@@ -5,10 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from larspark.run.interval.kernels.compile import MANY_LINES, make_haste
 from larspark.run.interval.kernels.counts import (
+    ENTRIES,
     ENTRY_KEYS,
     IDLE,
     LIVE,
+    PROFILE_SHEET,
     SETTLED,
     STEPS_IDLE,
     STEPS_USED,
@@ -27,11 +30,12 @@ from larspark.run.interval.kernels.profile import (
     profile_rows,
     profile_settle,
 )
+from larspark.run.interval.kernels.sheet import address_of
 from larspark.run.interval.kernels.sizes import COUNT_ONE, COUNT_WINDOW
 from larspark.run.interval.readings import Reading, whole
 from larspark.run.interval.store import grown
 
-_SMALLEST = 16
+_SMALLEST = 64
 # The question where a count is 1 or more.
 _ONE = np.array([COUNT_ONE, 0, 0, 0, 1, 0], np.int64)
 
@@ -69,12 +73,12 @@ class Profile:
     """
 
     __slots__ = (
-        "_counters",
         "_due",
         "_entries",
         "_heads",
         "_question",
         "_room",
+        "_sheet",
         "_steps",
         "_whole",
         "width",
@@ -84,6 +88,8 @@ class Profile:
         self.width = width
         self._question = _ONE if window is None else window.question()
         self._whole = whole(width)
+        # What kernels are handed; it stays where it is.
+        self._sheet = np.zeros(PROFILE_SHEET, np.int64)
         self.clear(settled)
 
     def clear(self, settled: int) -> None:
@@ -92,12 +98,21 @@ class Profile:
         self._heads = np.full(_SMALLEST, NONE, np.int32)
         self._due = np.full(RING, NONE, np.int64)
         self._steps = np.empty((_SMALLEST, 3), np.int64)
-        self._counters = np.array([0, NONE, 0, 0, settled, 0, NONE, 0, 0], np.int64)
+        self._sheet[:ENTRIES] = [0, NONE, 0, 0, settled, 0, NONE, 0, 0]
+        self._note_places()
         # At least so many intervals can be counted without looking for room.
         self._room = _SMALLEST // 2
 
+    def _note_places(self) -> None:
+        """Let kernels find the arrays where they are now."""
+        arrays = (self._entries, self._heads, self._due, self._steps, self._question)
+        places = [number for array in arrays for number in (address_of(array), *array.shape)]
+        self._sheet[ENTRIES:] = places
+        if len(self._entries) > MANY_LINES:
+            make_haste()
+
     def __len__(self) -> int:
-        counters = self._counters
+        counters = self._sheet
         return int(counters[LIVE] + counters[STEPS_USED] - counters[STEPS_IDLE])
 
     @property
@@ -114,32 +129,11 @@ class Profile:
         if reading.slowly:
             batch, reading = reading(batch), self._whole
         self._reserve(len(batch), floor)
-        return profile_add.run(
-            self._entries,
-            self._heads,
-            self._due,
-            self._steps,
-            self._counters,
-            self._question,
-            batch,
-            reading.tests,
-            reading.frame,
-            reading.pick,
-            sign,
-            floor,
-        )
+        return profile_add.run(self._sheet, batch, reading.numbers, sign, floor)
 
     def settle(self, upto: int) -> None:
         """Let time pass, and forget counts that are over."""
-        profile_settle.run(
-            self._entries,
-            self._heads,
-            self._due,
-            self._steps,
-            self._counters,
-            self.width,
-            upto,
-        )
+        profile_settle.run(self._sheet, upto)
 
     def _reserve(self, more: int, floor: int) -> None:
         self._room -= more
@@ -148,27 +142,30 @@ class Profile:
         # What is over gives room back, so it need not be looked for before.
         self.settle(floor - 1)
         self._enlarge(more)
-        counters = self._counters
+        counters = self._sheet
         entries = len(self._entries) - int(counters[USED]) + int(counters[IDLE])
         steps = len(self._steps) - int(counters[STEPS_USED]) + int(counters[STEPS_IDLE])
         self._room = min(entries, steps // 2) - more
 
     def _enlarge(self, more: int) -> None:
-        counters = self._counters
+        counters = self._sheet
         room = len(self._entries) - int(counters[USED]) + int(counters[IDLE])
         if more > room:
             self._entries = grown(self._entries, more - room)
             if len(self._entries) > len(self._heads):
                 self._heads = np.empty(1 << (len(self._entries) - 1).bit_length(), np.int32)
-                profile_rebuild.run(self._entries, self._heads, counters, self.width)
+                self._note_places()
+                profile_rebuild.run(self._sheet)
+            self._note_places()
         room = len(self._steps) - int(counters[STEPS_USED]) + int(counters[STEPS_IDLE])
         if 2 * more > room:
             self._steps = grown(self._steps, 2 * more - room)
+            self._note_places()
 
     def state(self) -> dict[str, Ints]:
         """What has to be kept to go on later."""
-        lines = profile_rows.run(self._entries, self._steps, self._counters, self.width)
-        return {"steps": lines, "settled": np.array([self._counters[SETTLED]], np.int64)}
+        lines = profile_rows.run(self._sheet)
+        return {"steps": lines, "settled": np.array([self._sheet[SETTLED]], np.int64)}
 
     def load(self, state: Mapping[str, Ints]) -> None:
         """Go on from what `state` gave."""
@@ -178,4 +175,4 @@ class Profile:
         settled = int(state["settled"][0])
         self.clear(settled)
         self._reserve(len(lines), settled + 1)
-        profile_load.run(self._entries, self._heads, self._due, self._steps, self._counters, lines)
+        profile_load.run(self._sheet, lines)

@@ -8,8 +8,8 @@ import numpy as np
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.kernels.layout import FOREVER, KEYS, NONE, Ints
 from larspark.run.interval.kernels.scan import (
-    CODE,
     END,
+    FIRST_TEST,
     KEEP,
     LEFT,
     MODE,
@@ -18,6 +18,8 @@ from larspark.run.interval.kernels.scan import (
     RIGHT,
     START,
     TEST,
+    TEST_SIZE,
+    TESTS,
     UNEQUAL,
     WITHIN,
     scan,
@@ -42,16 +44,33 @@ class Window(NamedTuple):
 class Reading(NamedTuple):
     """Tests, a window, and columns to pick, as the kernels want them."""
 
-    tests: Ints
-    frame: Ints
-    pick: Ints
+    numbers: Ints
     # The same, step by step, for rows that compiled code cannot compare; empty when it always can.
     slowly: tuple[Step, ...] = ()
 
     def __call__(self, rows: Ints) -> Ints:
         """The rows that come out."""
-        read, answered = scan.run(rows, self.tests, self.frame, self.pick)
+        read, answered = scan.run(rows, self.numbers)
         return read if answered else self.slow(rows)
+
+    @property
+    def frame(self) -> Ints:
+        """The window and the timeline."""
+        return self.numbers[:TESTS]
+
+    @property
+    def tests(self) -> Ints:
+        """A line for every test."""
+        return self.numbers[FIRST_TEST : self._picks].reshape(-1, TEST_SIZE)
+
+    @property
+    def pick(self) -> Ints:
+        """The columns that come out."""
+        return self.numbers[self._picks :]
+
+    @property
+    def _picks(self) -> int:
+        return FIRST_TEST + TEST_SIZE * int(self.numbers[TESTS])
 
     def slow(self, rows: Ints) -> Ints:
         """The rows that come out, whatever has to be compared."""
@@ -68,7 +87,7 @@ class Reading(NamedTuple):
         for column in (LEFT, RIGHT):
             tests[:, column] = [self.column_read(place) for place in tests[:, column].tolist()]
         new = [test for test in tests.tolist() if test not in own]
-        pick = np.array([self.column_read(place) for place in other.pick.tolist()], np.int64)
+        pick = [self.column_read(place) for place in other.pick.tolist()]
         frame = self.frame.copy()
         frame[PINS] = other.frame[PINS]
         if (tests[:, TEST] == WITHIN).any():
@@ -76,7 +95,7 @@ class Reading(NamedTuple):
         slowly: tuple[Step, ...] = ()
         if self.slowly or other.slowly:
             slowly = (*(self.slowly or (self,)), *(other.slowly or (other,)))
-        return Reading(_lines([*own, *new]), frame, pick, slowly)
+        return Reading(_numbers(frame.tolist(), [*own, *new], pick), slowly)
 
     def column_read(self, column: int) -> int:
         """The column that a column of what comes out is read from."""
@@ -91,7 +110,7 @@ def reading(
     """A reading of columns, with tests (which, column, other column or NONE, code)."""
     past, future = (NONE if bound is None else bound for bound in (window.past, window.future))
     frame = [window.mode, past, future, window.every, -FOREVER, FOREVER, 0, 0]
-    return Reading(_lines(tests), np.array(frame, np.int64), np.array(pick, np.int64))
+    return Reading(_numbers(frame, tests, pick))
 
 
 def picking(columns: Sequence[int]) -> Reading:
@@ -111,7 +130,7 @@ def comparing(
     compared = reading([(number, left, right, code)], range(KEYS, KEYS + width))
     if number <= UNEQUAL:
         return compared
-    return Reading(compared.tests, compared.frame, compared.pick, (otherwise,))
+    return Reading(compared.numbers, (otherwise,))
 
 
 def within_timeline(column: int, width: int, clock: Clock, *, pins: bool) -> Reading:
@@ -138,5 +157,6 @@ def joined_readings(steps: Sequence[Step], last: Reading) -> tuple[tuple[Step, .
     return tuple(found[:-1]), last
 
 
-def _lines(tests: Sequence[Sequence[int]]) -> Ints:
-    return np.array(list(tests), np.int64).reshape(-1, CODE + 1)
+def _numbers(frame: Sequence[int], tests: Sequence[Sequence[int]], pick: Sequence[int]) -> Ints:
+    every = [number for test in tests for number in test]
+    return np.array([*frame, len(tests), len(pick), *every, *pick], np.int64)

@@ -28,12 +28,10 @@ class JoinStep:
     """
 
     index: Index
-    keys: Ints
-    picks: Ints
-    old: bool
+    how: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        return self.index.join(rows, self.keys, self.picks, old=self.old)
+        return self.index.join(rows, self.how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +39,10 @@ class SubtractStep:
     """Rows while a store holds nothing for them."""
 
     index: Index
-    keys: Ints
+    how: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        return self.index.subtract(rows, self.keys)
+        return self.index.subtract(rows, self.how)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,28 +5,34 @@ from typing import NamedTuple
 
 import numpy as np
 
+from larspark.run.interval.kernels.compile import MANY_LINES, make_haste
 from larspark.run.interval.kernels.cover import cover_add, cover_keep
 from larspark.run.interval.kernels.due import chunks_needed
 from larspark.run.interval.kernels.layout import (
     CHUNK,
-    COUNTERS,
     END,
     FOREVER,
     HEAD,
     KEYS,
+    LACKING,
+    NO_ROOM,
+    NO_ROOM_BEHIND,
     NONE,
     READ,
     RING,
+    SETTLED,
+    STORE_SHEET,
     TAIL,
     TO,
     UNREAD,
     WAITING,
     Ints,
 )
-from larspark.run.interval.kernels.probe import join, subtract
+from larspark.run.interval.kernels.probe import FIRST_KEY, join, subtract
 from larspark.run.interval.kernels.remove import cover_remove
 from larspark.run.interval.kernels.select import cover_rows
 from larspark.run.interval.kernels.settle import cover_drop, cover_link, cover_settle
+from larspark.run.interval.kernels.sheet import address_of
 from larspark.run.interval.readings import Reading, whole
 
 _SMALLEST = 16
@@ -41,6 +47,7 @@ class Run(NamedTuple):
 
 
 _NO_RUN = Run(0, NONE)
+_NOBODY = np.empty((0, 3), np.int64)
 
 
 class Store:
@@ -56,26 +63,33 @@ class Store:
     __slots__ = (
         "_chunks",
         "_columns",
-        "_counters",
         "_due",
+        "_followers",
+        "_follows",
         "_heads",
-        "_nothing",
-        "_room",
         "_rows",
         "_told",
         "_whole",
-        "settled",
+        "nothing",
+        "row_size",
+        "sheet",
         "width",
     )
 
     def __init__(self, width: int, settled: int) -> None:
         self.width = width
+        self.row_size = KEYS + width
         self._told = False
         self._whole = whole(width)
         none = np.empty((0, KEYS + width), np.int64)
-        self._nothing = (none, none)
+        # What is told when there is nothing to tell.
+        self.nothing = (none, none)
         self._columns = np.empty((0, max(width, 1)), np.int64)
-        self._counters = np.zeros(COUNTERS, np.int64)
+        # What kernels are handed; it stays where it is.
+        self.sheet = np.zeros(STORE_SHEET, np.int64)
+        # Stores that take over what is new, as it is read; and the same for kernels.
+        self._followers: list[tuple[Store, Reading]] = []
+        self._follows = _NOBODY
         self.clear(settled)
 
     def clear(self, settled: int) -> None:
@@ -84,8 +98,8 @@ class Store:
 
     def _fill(self, rows: Ints, settled: int, capacity: int) -> None:
         """Start anew with some rows, and room for more."""
-        # The time point up to which time has passed.
-        self.settled = settled
+        if capacity > MANY_LINES:
+            make_haste()
         tables, links = 1 + len(self._columns), KEYS + self.width
         self._rows = np.empty((capacity, links + tables), np.int64)
         self._rows[: len(rows), :links] = rows
@@ -97,20 +111,18 @@ class Store:
         chunks = chunks_needed(2 * capacity)
         self._chunks = np.empty((chunks if self._told else 0, CHUNK), np.uint32)
         end = int(rows[:, TO].max(initial=-FOREVER))
-        read = self._counters[READ]
+        read = self.sheet[READ]
         told = int(self._told)
         seen, fresh = len(rows), FOREVER
-        counters = [0, seen, 0, settled, seen, fresh, end, read, NONE, 0, links, told, 0, 0]
-        self._counters = np.array(counters, np.int64)
-        # At least so many rows can be added without looking for room.
-        self._room = capacity - len(rows)
-        cover_link.run(
-            self._rows, self._heads, self._columns, self._chunks, self._due, self._counters
-        )
+        counters = [0, seen, 0, settled, seen, fresh, end, read, NONE, 0, links, told, 0, 0, 0]
+        arrays = (self._rows, self._heads, self._columns, self._due, self._chunks)
+        places = [number for array in arrays for number in (address_of(array), *array.shape)]
+        self.sheet[:] = [*counters, *places]
+        cover_link.run(self.sheet)
 
     def is_over(self, t: int) -> bool:
         """Is it known, without looking at rows, that none holds at t or later?"""
-        return bool(self._counters[END] < t)
+        return bool(self.sheet[END] < t)
 
     def live(self, t: int) -> int:
         """How many rows hold at t or later."""
@@ -124,7 +136,7 @@ class Store:
 
     def index(self, keys: Sequence[int]) -> "Index":
         """An index over these key columns; all of them in order need none of their own."""
-        columns = np.array([KEYS + key for key in keys], np.int64)
+        columns = tuple(KEYS + key for key in keys)
         if list(keys) == list(range(self.width)):
             return Index(self, 0, columns)
         padded = np.full(self._columns.shape[1], NONE, np.int64)
@@ -141,6 +153,20 @@ class Store:
         self._told = True
         self._fill(self.rows(), self.settled, len(self._rows))
 
+    def lead(self, other: "Store", reading: Reading) -> None:
+        """Let another store take over what is new here, as far as it is read off.
+
+        It has to be settled as far as this one, and the reading must be able to compare everything.
+        """
+        self._followers.append((other, reading))
+        self._follows = np.array(
+            [
+                (address_of(store.sheet), address_of(each.numbers), len(each.numbers))
+                for store, each in self._followers
+            ],
+            np.int64,
+        )
+
     def add(
         self, batch: Ints, floor: int, reading: Reading | None = None, run: Run = _NO_RUN
     ) -> Ints:
@@ -148,84 +174,89 @@ class Store:
 
         That is told only where the key has held for long enough to be a run.
         """
-        tests, frame, pick, _ = reading or self._whole
-        self._room -= len(batch)
-        if self._room < 0:
-            self._make_room(len(batch))
-        return cover_add.run(
-            self._rows,
-            self._heads,
-            self._columns,
-            self._counters,
+        reading = reading or self._whole
+        # One line more than most often comes, so that the last row seldom stops.
+        pieces = np.empty((len(batch) + 1, self.row_size), np.int64)
+        count = cover_add.run(
+            self.sheet,
             batch,
-            tests,
-            frame,
-            pick,
-            self.settled,
+            reading.numbers,
             floor,
             run.start,
             run.past,
+            False,
+            pieces,
+            self._follows,
         )
+        if count < 0:
+            return self._go_on(count, batch, floor, reading, run, pieces)
+        return pieces[:count]
+
+    def _go_on(
+        self, count: int, batch: Ints, floor: int, reading: Reading, run: Run, pieces: Ints
+    ) -> Ints:
+        """Add what could not be added yet because something lacked."""
+        told: list[Ints] = []
+        again = False
+        while count < 0 and self.sheet[LACKING] != NO_ROOM_BEHIND:
+            if self.sheet[LACKING] == NO_ROOM:
+                self._make_room(len(batch))
+            else:
+                told.append(pieces[:~count])
+                pieces = np.empty((2 * len(pieces), pieces.shape[1]), np.int64)
+                again = True
+            count = cover_add.run(
+                self.sheet,
+                batch,
+                reading.numbers,
+                floor,
+                run.start,
+                run.past,
+                again,
+                pieces,
+                _NOBODY,
+            )
+        told.append(pieces[: count if count >= 0 else ~count])
+        new = np.concatenate(told)
+        for store, each in self._followers:
+            store.keep(new, floor, each)
+        return new
 
     def keep(self, batch: Ints, floor: int, reading: Reading) -> None:
         """Add what is read off a batch, from `floor` on, when nobody wants to know what is new."""
-        tests, frame, pick, _ = reading
-        self._room -= len(batch)
-        if self._room < 0:
+        while cover_keep.run(self.sheet, batch, reading.numbers, floor) < 0:
             self._make_room(len(batch))
-        cover_keep.run(
-            self._rows,
-            self._heads,
-            self._columns,
-            self._counters,
-            batch,
-            tests,
-            frame,
-            pick,
-            self.settled,
-            floor,
-        )
 
     def remove(self, batch: Ints, floor: int, reading: Reading | None = None) -> Ints:
         """Take what is read off a batch away from `floor` on; gives what was covered of it."""
-        tests, frame, pick, _ = reading or self._whole
-        self._room -= len(batch)
-        if self._room < 0:
+        if not self._has_room(len(batch)):
             self._make_room(len(batch))
         if self._told and not self._can_wait(len(batch)):
             self._fill(self.rows(), self.settled, len(self._rows))
-            self._room -= len(batch)
-        return cover_remove.run(
-            self._rows,
-            self._heads,
-            self._columns,
-            self._chunks,
-            self._due,
-            self._counters,
-            batch,
-            tests,
-            frame,
-            pick,
-            floor,
-        )
+        return cover_remove.run(self.sheet, batch, (reading or self._whole).numbers, floor)
 
     def _can_wait(self, more: int) -> bool:
         """Is there room for so many more on the lists of due rows?
 
         Places of rows that were dropped or moved fill them up.
         """
-        return chunks_needed(int(self._counters[WAITING]) + more) <= len(self._chunks)
+        return chunks_needed(int(self.sheet[WAITING]) + more) <= len(self._chunks)
 
     @property
     def unread(self) -> int | None:
         """The line of the last batch at which its reading had to stop, if it had to."""
-        line = int(self._counters[UNREAD])
+        line = int(self.sheet[UNREAD])
         return None if line == NONE else line
 
     @property
     def read(self) -> int:
         """How many rows were added, counting those that changed nothing."""
-        return int(self._counters[READ])
+        return int(self.sheet[READ])
+
+    @property
+    def settled(self) -> int:
+        """The time point up to which time has passed."""
+        return int(self.sheet[SETTLED])
 
     def settle(self, upto: int, *, begun: bool = True) -> tuple[Ints, Ints]:
         """Let time pass: the rows that began (if asked for) and those that ended before `upto`.
@@ -233,21 +264,14 @@ class Store:
         Only a store that was made ready to tell says so.
         """
         if upto <= self.settled:
-            return self._nothing
+            return self.nothing
         if not self._told:
-            self.settled = upto
-            return self._nothing
-        told, began, gone = cover_settle.run(
-            self._rows, self._chunks, self._due, self._counters, upto, begun
-        )
+            self.sheet[SETTLED] = upto
+            return self.nothing
+        told, began, gone = cover_settle.run(self.sheet, upto, begun)
         if began == NONE:
             self._fill(self.rows(), self.settled, len(self._rows))
-            told, began, gone = cover_settle.run(
-                self._rows, self._chunks, self._due, self._counters, upto, begun
-            )
-        self.settled = upto
-        if told is None:
-            return self._nothing
+            told, began, gone = cover_settle.run(self.sheet, upto, begun)
         return told[:began], told[len(told) - gone :]
 
     def rows(self) -> Ints:
@@ -255,17 +279,11 @@ class Store:
         return self._since(self.settled)
 
     def _since(self, t: int) -> Ints:
-        length = int(self._counters[TAIL] - self._counters[HEAD])
-        out = np.empty((length, KEYS + self.width), np.int64)
-        return out[: cover_rows.run(self._rows, self._counters, t, out)]
+        return cover_rows.run(self.sheet, t)
 
     def _make_room(self, more: int) -> None:
         """Make sure that there is room for so many rows."""
-        if self._has_room(more):
-            return
-        moved = cover_drop.run(
-            self._rows, self._heads, self._columns, self._counters, self.settled, more
-        )
+        moved = cover_drop.run(self.sheet, more)
         if self._has_room(more) and 4 * moved < more:
             return
         rows = self.rows()
@@ -275,12 +293,10 @@ class Store:
             # Not because there are so many, but because old ones still hold: a longer ring helps.
             needed += len(rows) // 2
         self._fill(rows, self.settled, max(len(self._rows), needed))
-        self._room -= more
 
     def _has_room(self, more: int) -> bool:
-        taken = int(self._counters[TAIL] - self._counters[HEAD])
-        self._room = len(self._rows) - taken - more
-        return self._room >= 0
+        taken = int(self.sheet[TAIL] - self.sheet[HEAD])
+        return len(self._rows) - taken >= more
 
     def state(self) -> dict[str, Ints]:
         """What has to be kept to go on later."""
@@ -299,38 +315,24 @@ class Index(NamedTuple):
 
     store: Store
     number: int
-    columns: Ints
+    columns: tuple[int, ...]
 
-    def join(self, batch: Ints, keys: Ints, picks: Ints, *, old: bool) -> Ints:
-        """The batch joined with the store; the picked columns come out.
+    def lookup(self, keys: Sequence[int], picks: Sequence[int] = (), *, old: bool = False) -> Ints:
+        """How to look up by these columns of a batch, as kernels want it.
 
         With `old` rows may be left out that hold only what was added to the store last.
         """
-        store = self.store
-        return join.run(
-            store._rows,
-            store._heads,
-            store._counters,
-            self.number,
-            self.columns,
-            batch,
-            keys,
-            picks,
-            old,
-        )
+        paired = FIRST_KEY + len(keys)
+        begin = [self.number, int(old), paired, paired + len(keys)]
+        return np.array([*begin, *self.columns, *keys, *picks], np.int64)
 
-    def subtract(self, batch: Ints, keys: Ints) -> Ints:
+    def join(self, batch: Ints, how: Ints) -> Ints:
+        """The batch joined with the store; the picked columns come out."""
+        return join.run(self.store.sheet, batch, how)
+
+    def subtract(self, batch: Ints, how: Ints) -> Ints:
         """The batch at the times when the store holds nothing for its keys."""
-        store = self.store
-        return subtract.run(
-            store._rows,
-            store._heads,
-            store._counters,
-            self.number,
-            self.columns,
-            batch,
-            keys,
-        )
+        return subtract.run(self.store.sheet, batch, how)
 
 
 def grown(lines: Ints, more: int) -> Ints:

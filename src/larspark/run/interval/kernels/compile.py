@@ -56,6 +56,9 @@ class _Workshop:
         except ImportError:
             self._missing = True
             return
+        # Compiled code finds arrays by their addresses from now on.
+        import larspark.run.interval.kernels.native  # noqa: F401
+
         forget_outdated(Path(__file__).parent)
         # Numba warns of its own inlining here, which concerns nobody who runs a program.
         warnings.filterwarnings("ignore", category=NumbaIRAssumptionWarning)
@@ -70,6 +73,11 @@ _workshop = _Workshop()
 # is copied into a loop: up to a hundred times the cost of the work itself. Functions that make no
 # arrays can do without.
 _UNCOUNTED: dict[str, object] = {"_nrt": False}
+
+
+def make_haste() -> None:
+    """There is so much to do that Python would take too long from now on."""
+    _workshop.seconds = max(_workshop.seconds, 2 * PATIENCE)
 
 
 class Kernel(Generic[Parameters, Result]):

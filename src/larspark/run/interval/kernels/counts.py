@@ -1,6 +1,6 @@
 """Where a profile keeps its counts: an entry for every key, with a list of steps."""
 
-from larspark.run.interval.kernels.compile import helper, inlined
+from larspark.run.interval.kernels.compile import helper, inlined, maker
 from larspark.run.interval.kernels.layout import (
     FOREVER,
     KEYS,
@@ -10,6 +10,7 @@ from larspark.run.interval.kernels.layout import (
     Lines,
     mix,
 )
+from larspark.run.interval.kernels.sheet import entries_at, lines_at, numbers_at
 
 # Columns of an entry, one for each key.
 ENTRY_NEXT, ENTRY_DUE, FIRST, LAST, BASE, LAST_RISE, ENTRY_KEYS = 0, 1, 2, 3, 4, 5, 6
@@ -17,13 +18,47 @@ ENTRY_NEXT, ENTRY_DUE, FIRST, LAST, BASE, LAST_RISE, ENTRY_KEYS = 0, 1, 2, 3, 4,
 TIME, CHANGE, STEP_NEXT = 0, 1, 2
 # Stands as the first step of an entry that is free.
 DEAD_ENTRY = -2
-# Counters: entries ever used, the first free one of them, how many are free, how many are in use,
-# the time up to which everything due has happened; the first three for steps; and a sum that nobody
-# reads.
+# The sheet of a profile begins with its counters: entries ever used, the first free one of them,
+# how many are free, how many are in use, the time up to which everything due has happened; the
+# first three for steps; and a sum that nobody reads.
 USED, FREE, IDLE, LIVE, SETTLED, STEPS_USED, STEPS_FREE, STEPS_IDLE = 0, 1, 2, 3, 4, 5, 6, 7
 TOUCHED = 8
+# Then its arrays, each by its address and its shape: entries, the first of them in every bucket,
+# the first that is due at every turn, and steps; and the question that is asked.
+ENTRIES, HEADS, DUE, STEPS, QUESTION = 9, 12, 14, 16, 19
+PROFILE_SHEET = 21
 # Stands in place of the next entry on a list for one that is on none: nothing is known to end it.
 RESTING = -2
+
+
+@maker
+def entries_of(profile: Ints) -> Ints:
+    """An entry for every key."""
+    return lines_at(profile[ENTRIES], profile[ENTRIES + 1], profile[ENTRIES + 2])
+
+
+@maker
+def heads_of(profile: Ints) -> Lines:
+    """The first entry in every bucket."""
+    return entries_at(profile[HEADS], profile[HEADS + 1])
+
+
+@maker
+def due_of(profile: Ints) -> Ints:
+    """The first entry on the list of every turn."""
+    return numbers_at(profile[DUE], profile[DUE + 1])
+
+
+@maker
+def steps_of(profile: Ints) -> Ints:
+    """The steps of all entries."""
+    return lines_at(profile[STEPS], profile[STEPS + 1], profile[STEPS + 2])
+
+
+@maker
+def question_of(profile: Ints) -> Ints:
+    """What is asked of every count."""
+    return numbers_at(profile[QUESTION], profile[QUESTION + 1])
 
 
 @inlined

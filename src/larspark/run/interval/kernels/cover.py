@@ -14,6 +14,7 @@ from larspark.run.interval.kernels.buckets import (
 from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
 from larspark.run.interval.kernels.layout import (
     BLOCK,
+    CHUNKS,
     DEAD,
     END,
     FOREVER,
@@ -21,21 +22,30 @@ from larspark.run.interval.kernels.layout import (
     FROM,
     HEAD,
     KEYS,
+    LACKING,
     LAP,
+    NO_LINES,
+    NO_ROOM,
+    NO_ROOM_BEHIND,
     NONE,
     READ,
+    SETTLED,
+    STORE_SHEET,
     TAIL,
     TO,
     UNREAD,
     Ints,
     Places,
+    columns_of,
     drop_ended,
-    enlarged,
     follow,
+    heads_of,
     put,
+    rows_of,
     slot_of,
 )
-from larspark.run.interval.kernels.scan import read_lines
+from larspark.run.interval.kernels.scan import PICKS, read_lines
+from larspark.run.interval.kernels.sheet import numbers_at
 
 
 @helper
@@ -188,125 +198,103 @@ def _add_block(
 
 @maker
 def _add(
-    rows: Ints,
-    heads: Places,
-    columns: Ints,
-    counters: Ints,
+    store: Ints,
     batch: Ints,
-    tests: Ints,
-    frame: Ints,
-    pick: Ints,
-    settled: int,
+    reading: Ints,
     floor: int,
     start_of_time: int,
     past: int,
     tells: bool,
-) -> Ints:
-    """Add what is read off a batch; gives what is new of it, if that is to be told."""
-    # Room for one line more than most often comes, so that the last row seldom stops.
-    width = KEYS + pick.shape[0]
-    pieces = np.empty(((batch.shape[0] + 1) * int(tells), width), np.int64)
-    block = np.empty((min(BLOCK, batch.shape[0]), width), np.int64)
+    again: bool,
+    pieces: Ints,
+) -> int:
+    """Add what is read off a batch; gives how many lines were written of what is new.
+
+    Where something lacks to go on, that is noted, and the complement of the number comes back. What
+    was added until then can be added `again`, it is not told again.
+    """
+    rows, heads, columns = rows_of(store), heads_of(store), columns_of(store)
+    if store[CHUNKS] == 0:
+        # A store that tells is settled by those whom it tells.
+        store[SETTLED] = max(store[SETTLED], floor - 1)
+    drop_ended(rows, store, store[SETTLED])
+    if rows.shape[0] - (store[TAIL] - store[HEAD]) < batch.shape[0]:
+        store[LACKING] = NO_ROOM
+        return ~0
+    if not again:
+        store[FRESH] = store[TAIL]
+    store[UNREAD] = NONE
+    block = np.empty((min(BLOCK, batch.shape[0]), KEYS + reading[PICKS]), np.int64)
     buckets = np.empty((block.shape[0], heads.shape[0]), np.int64)
     active = np.empty(block.shape[0], np.int64)
-    drop_ended(rows, counters, settled)
-    counters[FRESH] = counters[TAIL]
-    counters[UNREAD] = NONE
     count = 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        filled = read_lines(batch, begin, stop, tests, frame, pick, active, block)
+        filled = read_lines(batch, begin, stop, reading, active, block)
         if filled == NONE:
-            counters[UNREAD] = begin
+            store[UNREAD] = begin
             break
-        counters[READ] += filled
+        store[READ] += filled
         filled = without_repetitions(block, filled)
-        find_buckets(rows, heads, columns, counters, block, filled, buckets, active)
-        done = 0
-        while done < filled:
-            done, count = _add_block(
-                rows,
-                heads,
-                counters,
-                block,
-                done,
-                filled,
-                buckets,
-                floor,
-                start_of_time,
-                past,
-                tells,
-                pieces,
-                count,
-            )
-            if done < filled:
-                pieces = enlarged(pieces)
-    return pieces[:count]
+        find_buckets(rows, heads, columns, store, block, filled, buckets, active)
+        done, count = _add_block(
+            rows,
+            heads,
+            store,
+            block,
+            0,
+            filled,
+            buckets,
+            floor,
+            start_of_time,
+            past,
+            tells,
+            pieces,
+            count,
+        )
+        if done < filled:
+            store[LACKING] = NO_LINES
+            return ~count
+    return count
 
 
 @kernel
 def cover_add(
-    rows: Ints,
-    heads: Places,
-    columns: Ints,
-    counters: Ints,
+    store: Ints,
     batch: Ints,
-    tests: Ints,
-    frame: Ints,
-    pick: Ints,
-    settled: int,
+    reading: Ints,
     floor: int,
     start_of_time: int,
     past: int,
-) -> Ints:
-    """Add what is read off a batch, as far as it is not before `floor`; gives what is new of it.
+    again: bool,
+    pieces: Ints,
+    followers: Ints,
+) -> int:
+    """Add what is read off a batch, as far as it is not before `floor`; write what is new of it.
 
     With a `past` that is not NONE this is told only as far as its key has held without a gap for so
-    long, or since time started.
+    long, or since time started. What is new is added to the stores that follow: each is a line with
+    the address of its sheet, that of a reading, and how many numbers this has.
+
+    Gives how many lines are new, or the complement if something lacked (see `_add`).
     """
-    return _add(
-        rows,
-        heads,
-        columns,
-        counters,
-        batch,
-        tests,
-        frame,
-        pick,
-        settled,
-        floor,
-        start_of_time,
-        past,
-        True,
-    )
+    count = _add(store, batch, reading, floor, start_of_time, past, True, again, pieces)
+    if count <= 0:
+        return count
+    for number in range(followers.shape[0]):
+        other = numbers_at(followers[number, 0], STORE_SHEET)
+        other_reading = numbers_at(followers[number, 1], followers[number, 2])
+        if _add(other, pieces[:count], other_reading, floor, 0, NONE, False, False, pieces) < 0:
+            # Adding to those before it once more does no harm.
+            store[LACKING] = NO_ROOM_BEHIND
+            return ~count
+    return count
 
 
 @kernel
-def cover_keep(
-    rows: Ints,
-    heads: Places,
-    columns: Ints,
-    counters: Ints,
-    batch: Ints,
-    tests: Ints,
-    frame: Ints,
-    pick: Ints,
-    settled: int,
-    floor: int,
-) -> None:
-    """Add what is read off a batch, when nobody wants to know what is new."""
-    _add(
-        rows,
-        heads,
-        columns,
-        counters,
-        batch,
-        tests,
-        frame,
-        pick,
-        settled,
-        floor,
-        0,
-        NONE,
-        False,
-    )
+def cover_keep(store: Ints, batch: Ints, reading: Ints, floor: int) -> int:
+    """Add what is read off a batch, when nobody wants to know what is new.
+
+    Gives something below 0 if there was no room, and nothing was added.
+    """
+    return _add(store, batch, reading, floor, 0, NONE, False, False, batch)

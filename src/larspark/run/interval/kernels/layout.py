@@ -7,12 +7,15 @@ look into memory finds both: new ones come to the tail, and what is over is drop
 row is known by its place in the row of all rows there ever were; in hash tables and links stand the
 32 lowest bits of that. Chains lead from newer to older rows, so a chain ends where it leads to a
 place that is dropped, or that is not older; nothing is unlinked.
+
+Kernels are handed the *sheet* of a store: its counters, and where its arrays are.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larspark.run.interval.kernels.compile import helper, inlined, maker
+from larspark.run.interval.kernels.sheet import lines_at, numbers_at, places_at
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.uint32]
@@ -25,16 +28,21 @@ DEAD = -(1 << 61)
 
 FROM, TO, KEYS = 0, 1, 2
 
-# The counters of a store: the places of its oldest row and of the next one, the place of the oldest
-# lap of the ring, the time up to which everything due has happened, the place from which on rows
-# were not looked at since then, the place from which on rows hold only what was added last, a time
-# point after which no row holds, how many rows were read, the line of a batch at which reading had
-# to stop (NONE: nowhere), a sum that nobody reads, the column in which links begin, the number of
-# the next chunk that was never used (0: the store tells nothing), the first of those that are free
-# again, and how many places stand in chunks.
+# The sheet of a store begins with its counters: the places of its oldest row and of the next one,
+# the place of the oldest lap of the ring, the time up to which time has passed, the place from
+# which on rows were not looked at since then, the place from which on rows hold only what was added
+# last, a time point after which no row holds, how many rows were read, the line of a batch at which
+# reading had to stop (NONE: nowhere), a sum that nobody reads, the column in which links begin, the
+# number of the next chunk that was never used (0: the store tells nothing), the first of those that
+# are free again, how many places stand in chunks, and what adding lacked to go on: room in the
+# store, lines to tell what is new, or room in a store that follows.
 HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, END, READ, UNREAD, TOUCHED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-LINKS, CHUNKS, FREE, WAITING = 10, 11, 12, 13
-COUNTERS = 14
+LINKS, CHUNKS, FREE, WAITING, LACKING = 10, 11, 12, 13, 14
+NO_ROOM, NO_LINES, NO_ROOM_BEHIND = 0, 1, 2
+# Then its arrays, each by its address and its shape: rows, heads of the chains in every hash table,
+# the columns of those over some columns, lists of due rows, and the chunks of these.
+ROWS, HEADS, COLUMNS, DUE, CHUNK_LINES = 15, 18, 21, 24, 26
+STORE_SHEET = 29
 
 # Rows are looked up so many together: waiting for memory overlaps, and what was waited for is
 # still in the first-level cache when it is used.
@@ -55,6 +63,36 @@ TURNS = RING - 1
 # next chunk, how many places of rows there are, and those. The number 0 stands for no chunk.
 CHUNK_NEXT, CHUNK_COUNT, CHUNK_PLACES, CHUNK = 0, 1, 2, 16
 IN_CHUNK = CHUNK - CHUNK_PLACES
+
+
+@maker
+def rows_of(store: Ints) -> Ints:
+    """The rows of a store, with their links."""
+    return lines_at(store[ROWS], store[ROWS + 1], store[ROWS + 2])
+
+
+@maker
+def heads_of(store: Ints) -> Places:
+    """Where the chains of every hash table begin."""
+    return places_at(store[HEADS], store[HEADS + 1], store[HEADS + 2])
+
+
+@maker
+def columns_of(store: Ints) -> Ints:
+    """The columns of the hash tables over some columns."""
+    return lines_at(store[COLUMNS], store[COLUMNS + 1], store[COLUMNS + 2])
+
+
+@maker
+def due_of(store: Ints) -> Ints:
+    """The first chunk of the list of every turn."""
+    return numbers_at(store[DUE], store[DUE + 1])
+
+
+@maker
+def chunks_of(store: Ints) -> Places:
+    """The chunks of lists."""
+    return places_at(store[CHUNK_LINES], store[CHUNK_LINES + 1], store[CHUNK_LINES + 2])
 
 
 @inlined

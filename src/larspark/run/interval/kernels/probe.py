@@ -10,6 +10,7 @@ from larspark.run.interval.kernels.layout import (
     HEAD,
     KEYS,
     LAP,
+    LINKS,
     NONE,
     TAIL,
     TO,
@@ -17,11 +18,18 @@ from larspark.run.interval.kernels.layout import (
     Places,
     enlarged,
     follow,
+    heads_of,
     mix,
     put,
+    rows_of,
     slot_of,
     touch_chains,
 )
+
+# How rows are looked up: the number of the hash table, whether only by what is old, where the
+# columns begin that are compared with those of the store, where those begin that come out; then the
+# columns of the store, and these.
+TABLE, OLD, PAIRED, PICKED, FIRST_KEY = 0, 1, 2, 3, 4
 
 
 @inlined
@@ -63,7 +71,7 @@ def _find_newest(
         newest[number] = follow(newest[number], head, length)
         active[chains] = newest[number]
         chains += int(newest[number] != NONE)
-    touch_chains(rows, counters, rows.shape[1] - heads.shape[0] + index, active, chains, 0)
+    touch_chains(rows, counters, counters[LINKS] + index, active, chains, 0)
 
 
 @helper
@@ -120,38 +128,33 @@ def _join_rows(
 
 
 @kernel
-def join(
-    rows: Ints,
-    heads: Places,
-    counters: Ints,
-    index: int,
-    row_keys: Ints,
-    batch: Ints,
-    keys: Ints,
-    picks: Ints,
-    old: bool,
-) -> Ints:
+def join(store: Ints, batch: Ints, how: Ints) -> Ints:
     """Every batch row with every stored row of equal keys, as long as both hold.
 
-    `index` is the number of the hash table over `row_keys`. `picks` are the columns that come out:
-    those of the batch row by their numbers, those of the stored row by the complements of theirs.
-    With `old` rows are left out that hold only what was added last.
+    `how` says by which hash table, and which columns come out: those of the batch row by their
+    numbers, those of the stored row by the complements of theirs. Asked for `OLD` rows, it leaves
+    out those that hold only what was added last.
     """
+    rows, heads = rows_of(store), heads_of(store)
+    row_keys, keys, picks = (
+        how[FIRST_KEY : how[PAIRED]],
+        how[how[PAIRED] : how[PICKED]],
+        how[how[PICKED] :],
+    )
     out = np.empty((batch.shape[0], KEYS + picks.shape[0]), np.int64)
     newest = np.empty(min(BLOCK, batch.shape[0]), np.int64)
     active = np.empty(newest.shape[0], np.int64)
-    fresh = counters[FRESH] - counters[HEAD] if old else counters[TAIL]
-    link = rows.shape[1] - heads.shape[0] + index
+    fresh = store[FRESH] - store[HEAD] if how[OLD] != 0 else store[TAIL]
     count = 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        _find_newest(rows, heads, index, counters, batch, begin, stop, keys, newest, active)
+        _find_newest(rows, heads, how[TABLE], store, batch, begin, stop, keys, newest, active)
         done = begin
         while done < stop:
             done, count = _join_rows(
                 rows,
-                counters,
-                link,
+                store,
+                store[LINKS] + how[TABLE],
                 row_keys,
                 batch,
                 done,
@@ -215,30 +218,23 @@ def _subtract_rows(
 
 
 @kernel
-def subtract(
-    rows: Ints,
-    heads: Places,
-    counters: Ints,
-    index: int,
-    row_keys: Ints,
-    batch: Ints,
-    keys: Ints,
-) -> Ints:
+def subtract(store: Ints, batch: Ints, how: Ints) -> Ints:
     """Every batch row for the times at which no stored row of equal keys holds."""
+    rows, heads = rows_of(store), heads_of(store)
+    row_keys, keys = how[FIRST_KEY : how[PAIRED]], how[how[PAIRED] : how[PICKED]]
     out = np.empty(batch.shape, np.int64)
     newest = np.empty(min(BLOCK, batch.shape[0]), np.int64)
     active = np.empty(newest.shape[0], np.int64)
-    link = rows.shape[1] - heads.shape[0] + index
     count = 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        _find_newest(rows, heads, index, counters, batch, begin, stop, keys, newest, active)
+        _find_newest(rows, heads, how[TABLE], store, batch, begin, stop, keys, newest, active)
         done = begin
         while done < stop:
             done, count = _subtract_rows(
                 rows,
-                counters,
-                link,
+                store,
+                store[LINKS] + how[TABLE],
                 row_keys,
                 batch,
                 done,

@@ -10,7 +10,7 @@ down after its end. Two questions are asked of it:
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import filling, helper, kernel
+from larspark.run.interval.kernels.compile import helper, kernel
 from larspark.run.interval.kernels.counts import (
     BASE,
     CHANGE,
@@ -30,9 +30,14 @@ from larspark.run.interval.kernels.counts import (
     TIME,
     USED,
     add_step,
+    due_of,
+    entries_of,
     find_entries,
     find_entry,
     fold,
+    heads_of,
+    question_of,
+    steps_of,
     wait_for_end,
 )
 from larspark.run.interval.kernels.layout import (
@@ -48,7 +53,7 @@ from larspark.run.interval.kernels.layout import (
     mix,
     put,
 )
-from larspark.run.interval.kernels.scan import read_lines
+from larspark.run.interval.kernels.scan import PICKS, read_lines
 from larspark.run.interval.kernels.sizes import (
     COUNT_WINDOW,
     END,
@@ -143,30 +148,19 @@ def _count_lines(
 
 
 @kernel
-def profile_add(
-    entries: Ints,
-    heads: Lines,
-    due: Ints,
-    steps: Ints,
-    counters: Ints,
-    question: Ints,
-    batch: Ints,
-    tests: Ints,
-    frame: Ints,
-    pick: Ints,
-    sign: int,
-    floor: int,
-) -> Ints:
+def profile_add(profile: Ints, batch: Ints, reading: Ints, sign: int, floor: int) -> Ints:
     """Count what is read off a batch in (or out), from `floor` on; what that changes comes back.
 
     There the count has become what is asked for, or has stopped to be.
     """
-    lines = np.empty((batch.shape[0], KEYS + pick.shape[0]), np.int64)
+    entries, heads, due = entries_of(profile), heads_of(profile), due_of(profile)
+    steps, question = steps_of(profile), question_of(profile)
+    lines = np.empty((batch.shape[0], KEYS + reading[PICKS]), np.int64)
     buckets = np.empty(batch.shape[0], np.int64)
     active = np.empty(batch.shape[0], np.int64)
-    lines = lines[: read_lines(batch, 0, batch.shape[0], tests, frame, pick, buckets, lines)]
+    lines = lines[: read_lines(batch, 0, batch.shape[0], reading, buckets, lines)]
     out = np.empty(lines.shape, np.int64)
-    find_entries(entries, heads, steps, counters, lines, buckets, active)
+    find_entries(entries, heads, steps, profile, lines, buckets, active)
     done, count = 0, 0
     while done < lines.shape[0]:
         done, count = _count_lines(
@@ -174,7 +168,7 @@ def profile_add(
             heads,
             due,
             steps,
-            counters,
+            profile,
             question,
             lines,
             done,
@@ -189,11 +183,8 @@ def profile_add(
     return out[:count]
 
 
-@filling
-def profile_settle(
-    entries: Ints, heads: Lines, due: Ints, steps: Ints, counters: Ints, width: int, upto: int
-) -> None:
-    """Let time pass up to a time point, and free the keys whose count is 0 from there on."""
+@helper
+def _settle(entries: Ints, heads: Lines, due: Ints, steps: Ints, counters: Ints, upto: int) -> None:
     settled = counters[SETTLED]
     waiting = NONE
     for time in range(settled + 1, min(upto, settled + RING) + 1):
@@ -214,7 +205,7 @@ def profile_settle(
             entry = following
             continue
         state = 0
-        for column in range(ENTRY_KEYS, ENTRY_KEYS + width):
+        for column in range(ENTRY_KEYS, entries.shape[1]):
             state = mix(state, entries[entry, column])
         bucket = state & (heads.shape[0] - 1)
         if heads[bucket] == entry:
@@ -233,17 +224,23 @@ def profile_settle(
 
 
 @kernel
-def profile_load(
-    entries: Ints, heads: Lines, due: Ints, steps: Ints, counters: Ints, lines: Ints
-) -> None:
-    """Enter lines as `profile_rows` gives them into a profile that has room for them.
+def profile_settle(profile: Ints, upto: int) -> None:
+    """Let time pass up to a time point, and free the keys whose count is 0 from there on."""
+    entries, heads, due = entries_of(profile), heads_of(profile), due_of(profile)
+    _settle(entries, heads, due, steps_of(profile), profile, upto)
 
-    A key whose lines come one after another in the order of time is entered without a search.
-    """
+
+@helper
+def _enter(
+    entries: Ints,
+    heads: Lines,
+    due: Ints,
+    steps: Ints,
+    counters: Ints,
+    lines: Ints,
+    buckets: Ints,
+) -> None:
     settled = counters[SETTLED]
-    buckets = np.empty(lines.shape[0], np.int64)
-    active = np.empty(lines.shape[0], np.int64)
-    find_entries(entries, heads, steps, counters, lines, buckets, active)
     for source in range(lines.shape[0]):
         entry = find_entry(entries, heads, counters, lines, source, buckets[source])
         change, time = lines[source, 0], lines[source, 1]
@@ -257,16 +254,29 @@ def profile_load(
         wait_for_end(entries, entry, steps, due, settled)
 
 
-@filling
-def profile_rebuild(entries: Ints, heads: Lines, counters: Ints, width: int) -> None:
-    """Enter all keys anew into a hash table that has grown."""
+@kernel
+def profile_load(profile: Ints, lines: Ints) -> None:
+    """Enter lines as `profile_rows` gives them into a profile that has room for them.
+
+    A key whose lines come one after another in the order of time is entered without a search.
+    """
+    entries, heads, due = entries_of(profile), heads_of(profile), due_of(profile)
+    steps = steps_of(profile)
+    buckets = np.empty(lines.shape[0], np.int64)
+    active = np.empty(lines.shape[0], np.int64)
+    find_entries(entries, heads, steps, profile, lines, buckets, active)
+    _enter(entries, heads, due, steps, profile, lines, buckets)
+
+
+@helper
+def _link(entries: Ints, heads: Lines, counters: Ints) -> None:
     for bucket in range(heads.shape[0]):
         heads[bucket] = NONE
     for entry in range(counters[USED]):
         if entries[entry, FIRST] == DEAD_ENTRY:
             continue
         state = 0
-        for column in range(ENTRY_KEYS, ENTRY_KEYS + width):
+        for column in range(ENTRY_KEYS, entries.shape[1]):
             state = mix(state, entries[entry, column])
         bucket = state & (heads.shape[0] - 1)
         entries[entry, ENTRY_NEXT] = heads[bucket]
@@ -274,10 +284,14 @@ def profile_rebuild(entries: Ints, heads: Lines, counters: Ints, width: int) -> 
 
 
 @kernel
-def profile_rows(entries: Ints, steps: Ints, counters: Ints, width: int) -> Ints:
-    """Every step as a line (change, time, key ...); the base of a key stands at no time."""
-    lines = np.empty((counters[USED] + counters[STEPS_USED], 2 + width), np.int64)
-    count = 0
+def profile_rebuild(profile: Ints) -> None:
+    """Enter all keys anew into a hash table that has grown."""
+    _link(entries_of(profile), heads_of(profile), profile)
+
+
+@helper
+def _copy_steps(entries: Ints, steps: Ints, counters: Ints, lines: Ints) -> int:
+    width, count = lines.shape[1] - 2, 0
     for entry in range(counters[USED]):
         if entries[entry, FIRST] == DEAD_ENTRY:
             continue
@@ -295,4 +309,13 @@ def profile_rows(entries: Ints, steps: Ints, counters: Ints, width: int) -> Ints
                 lines[count, 2 + column] = entries[entry, ENTRY_KEYS + column]
             count += 1
             step = steps[step, STEP_NEXT]
-    return lines[:count]
+    return count
+
+
+@kernel
+def profile_rows(profile: Ints) -> Ints:
+    """Every step as a line (change, time, key ...); the base of a key stands at no time."""
+    entries, steps = entries_of(profile), steps_of(profile)
+    size = (profile[USED] + profile[STEPS_USED], 2 + entries.shape[1] - ENTRY_KEYS)
+    lines = np.empty(size, np.int64)
+    return lines[: _copy_steps(entries, steps, profile, lines)]

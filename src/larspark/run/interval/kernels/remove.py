@@ -26,12 +26,17 @@ from larspark.run.interval.kernels.layout import (
     UNREAD,
     Ints,
     Places,
+    chunks_of,
+    columns_of,
+    due_of,
     enlarged,
     follow,
+    heads_of,
     put,
+    rows_of,
     slot_of,
 )
-from larspark.run.interval.kernels.scan import read_lines
+from larspark.run.interval.kernels.scan import PICKS, read_lines
 
 
 @helper
@@ -91,37 +96,27 @@ def _remove_block(
 
 
 @kernel
-def cover_remove(
-    rows: Ints,
-    heads: Places,
-    columns: Ints,
-    chunks: Places,
-    due: Ints,
-    counters: Ints,
-    batch: Ints,
-    tests: Ints,
-    frame: Ints,
-    pick: Ints,
-    floor: int,
-) -> Ints:
+def cover_remove(store: Ints, batch: Ints, reading: Ints, floor: int) -> Ints:
     """Take away what is read off a batch from `floor` on; what was covered of it comes back.
 
     For every line of the batch the lists of due rows must have room for one place.
     """
-    width = KEYS + pick.shape[0]
+    rows, heads, columns = rows_of(store), heads_of(store), columns_of(store)
+    chunks, due = chunks_of(store), due_of(store)
+    width = KEYS + reading[PICKS]
     pieces = np.empty((batch.shape[0], width), np.int64)
     block = np.empty((min(BLOCK, batch.shape[0]), width), np.int64)
     buckets = np.empty((block.shape[0], heads.shape[0]), np.int64)
     active = np.empty(block.shape[0], np.int64)
-    counters[UNREAD] = NONE
+    store[UNREAD] = NONE
     count = 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        filled = read_lines(batch, begin, stop, tests, frame, pick, active, block)
+        filled = read_lines(batch, begin, stop, reading, active, block)
         if filled == NONE:
-            counters[UNREAD] = begin
+            store[UNREAD] = begin
             break
-        find_buckets(rows, heads, columns, counters, block, filled, buckets, active)
+        find_buckets(rows, heads, columns, store, block, filled, buckets, active)
         done = 0
         while done < filled:
             done, count = _remove_block(
@@ -129,7 +124,7 @@ def cover_remove(
                 heads,
                 chunks,
                 due,
-                counters,
+                store,
                 block,
                 done,
                 filled,

@@ -14,17 +14,18 @@ TIME = 2
 # Stands for the time point, as the code of an integer, among columns.
 PICK_TIME = -2
 
-# The numbers of a frame. `MODE` tells how the evaluation times follow from the time point, `PAST`
-# and `FUTURE` (NONE: without bound) and `EVERY` are those of the window. The timeline is from
-# `START` to `END`, or if it `MOVES` to the evaluation time. If a frame `PINS` rows, the first
-# column that is picked is a time point, and comes out as such.
-MODE, PAST, FUTURE, EVERY, START, END, MOVES, PINS = 0, 1, 2, 3, 4, 5, 6, 7
+# The numbers of a reading begin with its frame. `MODE` tells how the evaluation times follow from
+# the time point, `PAST` and `FUTURE` (NONE: without bound) and `EVERY` are those of the window. The
+# timeline is from `START` to `END`, or if it `MOVES` to the evaluation time. If a frame `PINS`
+# rows, the first column that is picked is a time point, and comes out as such. Then the numbers of
+# tests and of columns to pick, the tests themselves, and the columns.
+MODE, PAST, FUTURE, EVERY, START, END, MOVES, PINS, TESTS, PICKS, FIRST_TEST = range(11)
 # The time point must be now, or lie in the window. Rows without a time point keep their interval;
 # or it is a run of time points, each known from then on.
 NOW, WINDOW, KEEP, RUN = 0, 1, 2, 3
 
 # A test is a line of four: which, a column, another column or NONE, and in that case a code.
-TEST, LEFT, RIGHT, CODE = 0, 1, 2, 3
+TEST, LEFT, RIGHT, CODE, TEST_SIZE = 0, 1, 2, 3, 4
 # Comparisons by number; the complement of each is its neighbour. And a test whether the code of a
 # time point is in the timeline.
 EQUAL, UNEQUAL, LESS, NOT_LESS, MORE, NOT_MORE, WITHIN = 0, 1, 2, 3, 4, 5, 6
@@ -64,10 +65,13 @@ def _not_before(t: int, every: int) -> int:
 
 
 @helper
-def _pass_test(batch: Ints, tests: Ints, number: int, frame: Ints, lines: Ints, count: int) -> int:
-    """Keep those of the lines that pass a test; gives how many, or NONE if there is no answer."""
-    which, left, right = tests[number, TEST], tests[number, LEFT], tests[number, RIGHT]
-    code, start, end = tests[number, CODE], frame[START], frame[END]
+def _pass_test(batch: Ints, reading: Ints, at: int, lines: Ints, count: int) -> int:
+    """Keep those of the lines that pass the test which stands at a place of the reading.
+
+    Gives how many, or NONE if there is no answer.
+    """
+    which, left, right = reading[at + TEST], reading[at + LEFT], reading[at + RIGHT]
+    code, start, end = reading[at + CODE], reading[START], reading[END]
     kept = 0
     for place in range(count):
         source = lines[place]
@@ -85,9 +89,9 @@ def _pass_test(batch: Ints, tests: Ints, number: int, frame: Ints, lines: Ints, 
 
 
 @helper
-def _restrict(batch: Ints, frame: Ints, lines: Ints, count: int, out: Ints) -> int:
+def _restrict(batch: Ints, reading: Ints, lines: Ints, count: int, out: Ints) -> int:
     """Write the evaluation times of lines, and keep those that have any; gives how many."""
-    mode, past, future, every = frame[MODE], frame[PAST], frame[FUTURE], frame[EVERY]
+    mode, past, future, every = reading[MODE], reading[PAST], reading[FUTURE], reading[EVERY]
     kept = 0
     for place in range(count):
         source = lines[place]
@@ -112,16 +116,7 @@ def _restrict(batch: Ints, frame: Ints, lines: Ints, count: int, out: Ints) -> i
 
 
 @helper
-def read_lines(
-    batch: Ints,
-    begin: int,
-    stop: int,
-    tests: Ints,
-    frame: Ints,
-    pick: Ints,
-    lines: Ints,
-    out: Ints,
-) -> int:
+def read_lines(batch: Ints, begin: int, stop: int, reading: Ints, lines: Ints, out: Ints) -> int:
     """Read the lines [begin, stop) of a batch into the output; gives how many rows come out.
 
     Test by test and column by column, over the numbers of the `lines` that are left: such loops are
@@ -130,36 +125,37 @@ def read_lines(
     answer: that is told by NONE.
     """
     count = stop - begin
+    picks = FIRST_TEST + TEST_SIZE * reading[TESTS]
     for place in range(count):
         lines[place] = begin + place
-    for number in range(tests.shape[0]):
-        count = _pass_test(batch, tests, number, frame, lines, count)
+    for at in range(FIRST_TEST, picks, TEST_SIZE):
+        count = _pass_test(batch, reading, at, lines, count)
         if count == NONE:
             return NONE
     for place in range(count):
         out[place, FROM] = -FOREVER
-    if frame[MOVES] != 0:
+    if reading[MOVES] != 0:
         # A time point is in the timeline from when the evaluation time has come to it.
-        for number in range(tests.shape[0]):
-            if tests[number, TEST] == WITHIN:
+        for at in range(FIRST_TEST, picks, TEST_SIZE):
+            if reading[at + TEST] == WITHIN:
                 for place in range(count):
-                    time = _value(batch, lines[place], tests[number, LEFT]) >> _TAG_BITS
+                    time = _value(batch, lines[place], reading[at + LEFT]) >> _TAG_BITS
                     out[place, FROM] = max(out[place, FROM], time)
-    count = _restrict(batch, frame, lines, count, out)
-    for number in range(pick.shape[0]):
-        column = pick[number]
+    count = _restrict(batch, reading, lines, count, out)
+    for number in range(reading[PICKS]):
+        column = reading[picks + number]
         for place in range(count):
             out[place, KEYS + number] = _value(batch, lines[place], column)
-    if frame[PINS] != 0:
+    if reading[PINS] != 0:
         for place in range(count):
             out[place, KEYS] >>= _TAG_BITS
     return count
 
 
 @kernel
-def scan(batch: Ints, tests: Ints, frame: Ints, pick: Ints) -> tuple[Ints, bool]:
+def scan(batch: Ints, reading: Ints) -> tuple[Ints, bool]:
     """All rows that are read off a batch; False when a comparison had no answer."""
-    out = np.empty((batch.shape[0], KEYS + pick.shape[0]), np.int64)
+    out = np.empty((batch.shape[0], KEYS + reading[PICKS]), np.int64)
     lines = np.empty(batch.shape[0], np.int64)
-    count = read_lines(batch, 0, batch.shape[0], tests, frame, pick, lines, out)
+    count = read_lines(batch, 0, batch.shape[0], reading, lines, out)
     return out[: max(count, 0)], count != NONE

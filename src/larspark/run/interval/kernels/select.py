@@ -1,15 +1,19 @@
 """Kernels that make rows of elements, and others that take rows out."""
 
-from larspark.run.interval.kernels.compile import filling
+import numpy as np
+
+from larspark.run.interval.kernels.compile import filling, helper, kernel
 from larspark.run.interval.kernels.layout import (
     FOREVER,
     FROM,
     HEAD,
     LAP,
+    LINKS,
     TAIL,
     TO,
     Ints,
     put,
+    rows_of,
     slot_of,
 )
 from larspark.run.interval.kernels.scan import TIME
@@ -32,9 +36,8 @@ def cut(batch: Ints, first: int, last: int, out: Ints, count: int) -> int:
     return count
 
 
-@filling
-def cover_rows(rows: Ints, counters: Ints, since: int, out: Ints) -> int:
-    """Write the rows of a store that did not end before a time point; gives how many there are."""
+@helper
+def _copy_rows(rows: Ints, counters: Ints, since: int, out: Ints) -> int:
     head, lap, capacity = counters[HEAD], counters[LAP], rows.shape[0]
     count = 0
     for offset in range(counters[TAIL] - head):
@@ -44,6 +47,13 @@ def cover_rows(rows: Ints, counters: Ints, since: int, out: Ints) -> int:
                 out[count, column] = rows[slot, column]
             count += 1
     return count
+
+
+@kernel
+def cover_rows(store: Ints, since: int) -> Ints:
+    """The rows of a store that did not end before a time point."""
+    out = np.empty((store[TAIL] - store[HEAD], store[LINKS]), np.int64)
+    return out[: _copy_rows(rows_of(store), store, since, out)]
 
 
 @filling

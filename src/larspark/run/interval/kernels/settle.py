@@ -10,7 +10,7 @@ once is not told again. A place on a list that was dropped since stands for noth
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import filling, helper, inlined, kernel, maker
+from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
 from larspark.run.interval.kernels.due import chunks_needed, wait_for_turn
 from larspark.run.interval.kernels.layout import (
     CHUNK_COUNT,
@@ -31,6 +31,7 @@ from larspark.run.interval.kernels.layout import (
     RING,
     SEEN,
     SETTLED,
+    STORE_SHEET,
     TAIL,
     TO,
     TOUCHED,
@@ -39,11 +40,20 @@ from larspark.run.interval.kernels.layout import (
     Ints,
     Places,
     bucket_of,
+    chunks_of,
+    columns_of,
     drop_ended,
+    due_of,
+    heads_of,
     index_bucket,
     put,
+    rows_of,
     slot_of,
 )
+from larspark.run.interval.kernels.sheet import numbers_at
+
+# A store with more new rows than this is settled by itself.
+MANY_NEW = 128
 
 
 @maker
@@ -153,47 +163,90 @@ def _tell_due(
     return chunk, begun, gone
 
 
-@kernel
-def cover_settle(
-    rows: Ints, chunks: Places, due: Ints, counters: Ints, upto: int, tells_begun: bool
-) -> tuple[Ints | None, int, int]:
-    """Let time pass up to a time point: the rows that began, and those that ended before it.
+@maker
+def _settle(store: Ints, upto: int, tells_begun: bool) -> tuple[Ints, int, int]:
+    """Let time pass over a store up to a time point: what began, and what ended before it.
 
-    They come back in one array, which is quicker to hand over than two, with their numbers: those
-    that began at its beginning, those that ended at its end; without any, there is none. A row
-    that ends right there is not over: it may still go on. Rows wait on the lists of the time points
-    that pass; those that were added since time passed last stand together at the tail.
+    Both come back in one array, which is quicker to hand over than two, with their numbers: those
+    that began at its beginning, those that ended at its end. A row that ends right there is not
+    over: it may still go on. Rows wait on the lists of the time points that pass; those that were
+    added since time passed last stand together at the tail.
 
     Places of rows that were dropped or moved fill the lists up. When there might be no room in them
     nothing happens, and NONE comes back as a number.
     """
-    waiting = counters[WAITING] + counters[TAIL] - counters[SEEN]
+    rows, chunks, due = rows_of(store), chunks_of(store), due_of(store)
+    waiting = store[WAITING] + store[TAIL] - store[SEEN]
     if chunks_needed(waiting) > chunks.shape[0]:
-        return None, NONE, 0
+        return rows, NONE, 0
     # The lists that were passed are taken before rows are put on others for the time to come.
-    lists = np.empty(min(upto - counters[SETTLED], RING), np.int64)
+    lists = np.empty(min(upto - store[SETTLED], RING), np.int64)
     for number in range(lists.shape[0]):
-        turn = (counters[SETTLED] + 1 + number) & TURNS
+        turn = (store[SETTLED] + 1 + number) & TURNS
         lists[number] = due[turn]
         due[turn] = 0
     # As many may have begun as came, and when time passes evenly about as many have ended.
-    seen, tail = counters[SEEN], counters[TAIL]
+    seen, tail = store[SEEN], store[TAIL]
     room = (2 * IN_CHUNK + tail - seen) * (1 + int(tells_begun))
-    told = np.empty((room, counters[LINKS]), np.int64)
-    begun, gone = _tell(rows, chunks, due, counters, upto, tells_begun, 0, seen, tail, told, 0, 0)
+    told = np.empty((room, store[LINKS]), np.int64)
+    begun, gone = _tell(rows, chunks, due, store, upto, tells_begun, 0, seen, tail, told, 0, 0)
     for number in range(lists.shape[0]):
         chunk = lists[number]
         while chunk != 0:
             if begun + gone + 2 * IN_CHUNK > told.shape[0]:
                 told = _wider(told, begun, gone)
             chunk, begun, gone = _tell_due(
-                rows, chunks, due, counters, upto, tells_begun, chunk, told, begun, gone
+                rows, chunks, due, store, upto, tells_begun, chunk, told, begun, gone
             )
-    counters[SETTLED] = upto
-    counters[SEEN] = counters[TAIL]
-    if begun + gone == 0:
-        return None, 0, 0
+    store[SETTLED] = upto
+    store[SEEN] = store[TAIL]
     return told, begun, gone
+
+
+@kernel
+def cover_settle(store: Ints, upto: int, tells_begun: bool) -> tuple[Ints, int, int]:
+    """Let time pass over one store; see `_settle`."""
+    return _settle(store, upto, tells_begun)
+
+
+@maker
+def _with_room(numbers: Ints, count: int, more: int) -> Ints:
+    """The same numbers, with room for so many more."""
+    if count + more <= numbers.shape[0]:
+        return numbers
+    larger = np.empty(2 * (count + more), np.int64)
+    larger[:count] = numbers[:count]
+    return larger
+
+
+@kernel
+def settle_stores(stores: Ints, upto: int, counts: Ints) -> Ints:
+    """Let time pass over stores, given by the addresses of their sheets, up to a time point.
+
+    What began, and what ended before it, comes back store by store as rows in one piece; `counts`
+    tells how many lines each of both has. NONE stands there for a store to which nothing has
+    happened: its lists have no room, or it has so many new rows that copying them takes longer than
+    handing them over by themselves.
+    """
+    out = np.empty(64, np.int64)
+    size = 0
+    for number in range(stores.shape[0]):
+        store = numbers_at(stores[number], STORE_SHEET)
+        begun, gone = 0, 0
+        if store[TAIL] - store[SEEN] > MANY_NEW:
+            begun = NONE
+        elif store[SETTLED] < upto:
+            told, begun, gone = _settle(store, upto, True)
+            width = store[LINKS]
+            out = _with_room(out, size, max(begun + gone, 0) * width)
+            for line in range(begun + gone):
+                source = line if line < begun else told.shape[0] + begun - line - 1
+                for column in range(width):
+                    out[size + column] = told[source, column]
+                size += width
+        counts[number, 0] = begun
+        counts[number, 1] = gone
+    return out[:size]
 
 
 @inlined
@@ -209,15 +262,10 @@ def _link(rows: Ints, slot: int, place: int, heads: Places, columns: Ints, links
         heads[table, bucket] = place & PLACE_MASK
 
 
-@filling
-def cover_drop(
-    rows: Ints, heads: Places, columns: Ints, counters: Ints, settled: int, wanted: int
-) -> int:
-    """Drop the oldest rows that ended before what is settled, until so many more have room.
-
-    Rows that stand in the way, because they still hold, move to the tail; none more than once, and
-    not too many. Gives how many that were.
-    """
+@helper
+def _drop(rows: Ints, heads: Places, columns: Ints, counters: Ints, wanted: int) -> int:
+    """Drop and move rows, as `cover_drop` tells."""
+    settled = counters[SETTLED]
     drop_ended(rows, counters, settled)
     head, tail, lap, capacity = counters[HEAD], counters[TAIL], counters[LAP], rows.shape[0]
     links, end = counters[LINKS], tail
@@ -242,11 +290,20 @@ def cover_drop(
     return tail - end
 
 
-@filling
-def cover_link(
+@kernel
+def cover_drop(store: Ints, wanted: int) -> int:
+    """Drop the oldest rows that ended before what is settled, until so many more have room.
+
+    Rows that stand in the way, because they still hold, move to the tail; none more than once, and
+    not too many. Gives how many that were.
+    """
+    return _drop(rows_of(store), heads_of(store), columns_of(store), store, wanted)
+
+
+@helper
+def _link_all(
     rows: Ints, heads: Places, columns: Ints, chunks: Places, due: Ints, counters: Ints
 ) -> None:
-    """Link all rows anew; they stand at the beginning of the ring."""
     for table in range(heads.shape[0]):
         for bucket in range(heads.shape[1]):
             heads[table, bucket] = (counters[HEAD] - 1) & PLACE_MASK
@@ -257,3 +314,16 @@ def cover_link(
         _link(rows, slot, place, heads, columns, counters[LINKS])
         if due.shape[0] > 0:
             wait_for_turn(rows, slot, place, chunks, due, counters, counters[SETTLED])
+
+
+@kernel
+def cover_link(store: Ints) -> None:
+    """Link all rows anew; they stand at the beginning of the ring."""
+    _link_all(
+        rows_of(store),
+        heads_of(store),
+        columns_of(store),
+        chunks_of(store),
+        due_of(store),
+        store,
+    )
