@@ -140,7 +140,7 @@ def _add_block(
     It stops where there might be no room to tell all of a row.
     """
     head, tail, lap, capacity = counters[HEAD], counters[TAIL], counters[LAP], rows.shape[0]
-    first, latest = head - lap, counters[END]
+    first, latest, settled = head - lap, counters[END], counters[SETTLED]
     source = begin
     while source < stop:
         start, end = max(block[source, FROM], floor), block[source, TO]
@@ -150,19 +150,28 @@ def _add_block(
         newest = follow(heads[0, buckets[source, 0]], head, tail - head)
         # The rows of this key that the interval touches; most often there is one or none.
         touched, low, high, holder = 0, start, end, NONE
-        offset = newest
+        offset, newer = newest, NONE
         while offset != NONE:
             slot = slot_of(first, offset, capacity)
-            if (
-                rows[slot, TO] >= start - 1
-                and rows[slot, FROM] <= end + 1
-                and same_keys(rows, slot, block, source)
-            ):
-                touched += 1
-                if rows[slot, FROM] <= low:
-                    low, holder = rows[slot, FROM], slot
-                high = max(high, rows[slot, TO])
-            offset = follow(rows[slot, block.shape[1]], head, offset)
+            ended, older = rows[slot, TO], rows[slot, block.shape[1]]
+            if ended < settled:
+                # It is over: whoever comes this way again need not pass it.
+                if newer == NONE:
+                    heads[0, buckets[source, 0]] = older
+                else:
+                    rows[newer, block.shape[1]] = older
+            else:
+                newer = slot
+                if (
+                    ended >= start - 1
+                    and rows[slot, FROM] <= end + 1
+                    and same_keys(rows, slot, block, source)
+                ):
+                    touched += 1
+                    if rows[slot, FROM] <= low:
+                        low, holder = rows[slot, FROM], slot
+                    high = max(high, ended)
+            offset = follow(older, head, offset)
         if tells:
             if count + touched + 1 > pieces.shape[0]:
                 break

@@ -6,7 +6,8 @@ A *store* keeps such rows in a ring, each with its links in the hash tables behi
 look into memory finds both: new ones come to the tail, and what is over is dropped from the head. A
 row is known by its place in the row of all rows there ever were; in hash tables and links stand the
 32 lowest bits of that. Chains lead from newer to older rows, so a chain ends where it leads to a
-place that is dropped, or that is not older; nothing is unlinked.
+place that is dropped, or that is not older. Nothing needs to be unlinked; whoever adds to a chain
+takes out what is over, so that it stays short.
 
 Kernels are handed the *sheet* of a store: its counters, and where its arrays are.
 """
