@@ -150,16 +150,14 @@ def _add_block(
         newest = follow(heads[0, buckets[source, 0]], head, tail - head)
         # The rows of this key that the interval touches; most often there is one or none.
         touched, low, high, holder = 0, start, end, NONE
-        offset, newer = newest, NONE
+        offset, newer, over = newest, NONE, 0
         while offset != NONE:
             slot = slot_of(first, offset, capacity)
             ended, older = rows[slot, TO], rows[slot, block.shape[1]]
-            if ended < settled:
-                # It is over: whoever comes this way again need not pass it.
-                if newer == NONE:
-                    heads[0, buckets[source, 0]] = older
-                else:
-                    rows[newer, block.shape[1]] = older
+            over += int(ended < settled)
+            if over > 1 and ended < settled:
+                # It is over, and not the only one: whoever comes this way again need not pass it.
+                rows[newer, block.shape[1]] = older
             else:
                 newer = slot
                 if (
