@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.base.terms import Arithmetic, Constant, Variable
+from larspark.run.interval.arrivals import Chunk, distinct_elements
 from larspark.run.interval.clock import Clock
 from larspark.run.interval.constants import Constants
-from larspark.run.interval.kernels import distinct, scan, select
+from larspark.run.interval.kernels import scan, select
 from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.profiles import Profile, WindowSize
 from larspark.run.interval.readings import (
@@ -198,7 +199,7 @@ def test_rows_outside_the_timeline_do_not_pass(
 @settings(max_examples=60)
 def test_of_equal_elements_the_first_counts(lines: list[tuple[int, int]]) -> None:
     rows = np.array([(t, FOREVER, t, key) for t, key in lines], np.int64).reshape(-1, 4)
-    found, turns = distinct.first_arrivals.run(rows, np.arange(len(rows)))
+    found, turns = distinct_elements(Chunk(rows, np.arange(len(rows))))
     firsts = [number for number, line in enumerate(lines) if line not in lines[:number]]
     assert turns.tolist() == firsts
     assert found.tolist() == rows[firsts].tolist()

@@ -149,7 +149,15 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 
 def distinct_elements(chunk: Chunk) -> Elements:
     """Each element once: the same atom at the same time point counts at its first arrival."""
-    return Elements(*first_arrivals.run(*chunk))
+    found, lines = _first_arrivals(chunk.rows)
+    return Elements(found, chunk.order[lines])
+
+
+def _first_arrivals(rows: Ints) -> tuple[Ints, Ints]:
+    """Rows of elements without those that came before, and the numbers of their lines."""
+    found, lines = np.empty(rows.shape, np.int64), np.empty(len(rows), np.int64)
+    count = first_arrivals.run(rows, found, lines)
+    return found[:count], lines[:count]
 
 
 class Sieve:
@@ -171,7 +179,7 @@ class Sieve:
         if count < _FEW or pause > 0:
             self._pauses[signature] = pause - 1
             return chunk.rows
-        rows = distinct_elements(chunk).rows
+        rows, _ = _first_arrivals(chunk.rows)
         if 8 * (count - len(rows)) < count:
             self._pauses[signature] = _PAUSE
         return rows

@@ -32,6 +32,7 @@ from larspark.run.interval.handing import Derived, Handover, handed_on, handed_o
 from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
 from larspark.run.interval.saving import State, identity, nested, of_part, pack, refused, unpack
+from larspark.run.interval.tuples import Arrived
 from larspark.run.listed import ListedModels
 from larspark.run.protocol import Answers, Model, Point, Settings
 
@@ -301,18 +302,26 @@ class IntervalEngine(ListedModels):
     ) -> None:
         """Let time come to [floor, last], with the elements that arrive there."""
         network.move(floor, last)
-        clock = network.clock
-        part = {name: chunk for name, chunk in given.items() if not isinstance(name, Derived)}
-        if clock.hindsight:
-            part = {name: chunk.known_from(clock.start) for name, chunk in part.items()}
+        if network.clock.hindsight:
+            start = network.clock.start
+            given = {
+                n: c if isinstance(n, Derived) else c.known_from(start) for n, c in given.items()
+            }
+        elements: Arrived = {}
         if network.windows:
-            arrived = {name: distinct_elements(chunk) for name, chunk in part.items()}
-            network.arrive(arrived)
-            network.feed({name: elements.rows for name, elements in arrived.items()})
-        else:
-            network.feed({name: self._sieve.rows(name, chunk) for name, chunk in part.items()})
-        if self._handover is not None:
-            network.take_over({d: c.rows for d, c in given.items() if isinstance(d, Derived)})
+            elements = {
+                name: distinct_elements(chunk)
+                for name, chunk in given.items()
+                if not isinstance(name, Derived)
+            }
+            network.arrive(elements)
+        for name, chunk in given.items():
+            if isinstance(name, Derived):
+                network.take_over(name, chunk.rows)
+            elif name in elements:
+                network.feed(name, elements[name].rows)
+            else:
+                network.feed(name, self._sieve.rows(name, chunk))
         network.work()
         self._steps += 1
         if self._steps % _HOUSEKEEPING == 0:
@@ -333,7 +342,7 @@ class IntervalEngine(ListedModels):
             yield Point(t, atoms_at(network.outputs, t, self._constants.values), self._arrived)
             for signature, elements in here:
                 network.arrive({signature: elements})
-                network.feed({signature: elements.rows})
+                network.feed(signature, elements.rows)
                 network.work()
                 self._arrived += 1
                 atoms = atoms_at(network.outputs, t, self._constants.values)

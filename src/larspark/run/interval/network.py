@@ -6,7 +6,7 @@ A change enters at an input; every formula that it touches takes it in and fires
 in; what they derive waits at their heads until everything below them is done.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -196,17 +196,15 @@ class Network:
                     found.setdefault(time, set()).add(atom)
         return {time: frozenset(found[time]) for time in sorted(found)}
 
-    def feed(self, rows: Mapping[Signature, Ints]) -> None:
-        """Bring in elements, as rows of pinned atoms."""
-        for signature, batch in rows.items():
-            fan = self.inputs.get(signature)
-            if fan is not None:
-                fan.receive(1, batch)
+    def feed(self, signature: Signature, rows: Ints) -> None:
+        """Bring in elements of a predicate, as rows of pinned atoms."""
+        fan = self.inputs.get(signature)
+        if fan is not None:
+            fan.receive(1, rows)
 
-    def take_over(self, rows: Mapping[Derived, Ints]) -> None:
+    def take_over(self, derived: Derived, rows: Ints) -> None:
         """Bring in what other engines have derived."""
-        for derived, batch in rows.items():
-            self.taken_over[derived].receive(1, batch)
+        self.taken_over[derived].receive(1, rows)
 
     def arrive(self, arrived: Arrived) -> None:
         """Let elements pass through the tuple windows."""

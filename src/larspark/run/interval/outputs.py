@@ -46,10 +46,10 @@ class Outputs:
         ):
             if began == NONE:
                 found[signature] = store.settle(upto)
-            elif began + ended:
+            elif began or ended:
                 end = at + (began + ended) * store.row_size
                 rows = told[at:end].reshape(began + ended, store.row_size)
-                found[signature] = rows[:began], rows[began:]
+                found[signature] = (rows[:began], rows[began:])
                 at = end
         return found
 

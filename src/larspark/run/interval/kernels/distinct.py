@@ -16,18 +16,18 @@ def _same(rows: Ints, row: int, found: Ints, line: int) -> bool:
 
 
 @helper
-def _pass_first(rows: Ints, order: Ints, places: Lines, found: Ints, turns: Ints) -> int:
-    """Write each element once, with its turn; gives how many there are."""
+def _pass_first(rows: Ints, places: Lines, found: Ints, lines: Ints) -> int:
+    """Write each element once, with the number of its line; gives how many there are."""
     mask = places.shape[0] - 1
-    # Until it is known how many turns there are, their array holds the buckets.
+    # Until it is known how many lines there are, their array holds the buckets.
     for row in range(rows.shape[0]):
         state = 0
         for column in range(TIME, rows.shape[1]):
             state = mix(state, rows[row, column])
-        turns[row] = state & mask
+        lines[row] = state & mask
     count = 0
     for row in range(rows.shape[0]):
-        bucket = turns[row]
+        bucket = lines[row]
         line = places[bucket]
         while line != NONE and not _same(rows, row, found, line):
             bucket = (bucket + 1) & mask
@@ -35,18 +35,18 @@ def _pass_first(rows: Ints, order: Ints, places: Lines, found: Ints, turns: Ints
         if line == NONE:
             places[bucket] = count
             put(found, count, rows, row, rows[row, FROM], rows[row, TO])
-            turns[count] = order[row]
+            lines[count] = row
             count += 1
     return count
 
 
 @kernel
-def first_arrivals(rows: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """Elements, as rows of pinned atoms and their order, without those that came before."""
+def first_arrivals(rows: Ints, found: Ints, lines: Ints) -> int:
+    """Write the rows of elements without those that came before, and the numbers of their lines.
+
+    Gives how many there are.
+    """
     size = 16
     while size < 2 * rows.shape[0]:
         size *= 2
-    places = np.full(size, NONE, np.int32)
-    found, turns = np.empty(rows.shape, np.int64), np.empty(rows.shape[0], np.int64)
-    count = _pass_first(rows, order, places, found, turns)
-    return found[:count], turns[:count]
+    return _pass_first(rows, np.full(size, NONE, np.int32), found, lines)
