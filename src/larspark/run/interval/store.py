@@ -104,7 +104,7 @@ class Store:
         self._rows = np.empty((capacity, links + tables), np.int64)
         self._rows[: len(rows), :links] = rows
         # A ring can be long because of rows that are over: they need no buckets.
-        buckets = min(capacity, max(2 * len(rows), capacity * 2 // 3))
+        buckets = max(4 * len(rows), capacity * 4 // 3)
         self._heads = np.empty((tables, 1 << (buckets - 1).bit_length()), np.uint32)
         self._due = np.empty(RING if self._told else 0, np.int64)
         # As many places as there are rows may be out of date.

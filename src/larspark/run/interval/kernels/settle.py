@@ -54,6 +54,8 @@ from larspark.run.interval.kernels.sheet import numbers_at
 
 # A store with more new rows than this is settled by itself.
 MANY_NEW = 128
+# Places on lists are looked at so many together.
+_TOGETHER = 5 * IN_CHUNK
 
 
 @maker
@@ -70,6 +72,26 @@ def _wider(told: Ints, begun: int, gone: int) -> Ints:
 
 
 @helper
+def _take_places(chunks: Places, counters: Ints, chunk: int, places: Ints) -> tuple[int, int]:
+    """Take places out of a chain of chunks, as many chunks as fit, and free these.
+
+    Gives the chunk that was come to, and how many places there are.
+    """
+    count = 0
+    while chunk != 0 and count + IN_CHUNK <= places.shape[0]:
+        size = chunks[chunk, CHUNK_COUNT]
+        for number in range(size):
+            places[count + number] = chunks[chunk, CHUNK_PLACES + number]
+        count += size
+        following = chunks[chunk, CHUNK_NEXT]
+        chunks[chunk, CHUNK_NEXT] = counters[FREE]
+        counters[FREE] = chunk
+        chunk = following
+    counters[WAITING] -= count
+    return chunk, count
+
+
+@helper
 def _tell(
     rows: Ints,
     chunks: Places,
@@ -77,35 +99,31 @@ def _tell(
     counters: Ints,
     upto: int,
     tells_begun: bool,
-    chunk: int,
-    first: int,
-    last: int,
+    places: Ints,
+    count: int,
     told: Ints,
     begun: int,
     gone: int,
 ) -> tuple[int, int]:
-    """Tell of the rows whose places stand in [first, last) of a chunk, and let wait what goes on.
+    """Tell of the rows at the first `count` places, and let wait what goes on.
 
-    Without a chunk these are the places themselves. There has to be room for all of them. What was
-    dropped or moved away is not told of. Gives how many began and ended.
+    There has to be room for all of them. What was dropped or moved away is not told of. Gives how
+    many began and ended.
     """
-    head, lap, settled = counters[HEAD], counters[LAP], counters[SETTLED]
-    length, capacity = counters[TAIL] - head, rows.shape[0]
-    if chunk != 0:
-        # Those in a chunk stand anywhere: they are read together first, so that waiting for memory
-        # overlaps.
-        sum_of_reads = 0
-        for number in range(first, last):
-            offset = (chunks[chunk, number] - head) & PLACE_MASK
-            if offset < length:
-                sum_of_reads += rows[slot_of(head - lap, offset, capacity), TO]
-        counters[TOUCHED] = sum_of_reads
-    for number in range(first, last):
-        place = number if chunk == 0 else chunks[chunk, number]
-        offset = (place - head) & PLACE_MASK
-        if offset >= length:
-            continue
-        slot = slot_of(head - lap, offset, capacity)
+    head, settled = counters[HEAD], counters[SETTLED]
+    first, length, capacity = head - counters[LAP], counters[TAIL] - head, rows.shape[0]
+    kept, sum_of_reads = 0, 0
+    for number in range(count):
+        offset = (places[number] - head) & PLACE_MASK
+        places[kept] = offset
+        kept += int(offset < length)
+    # They stand anywhere: they are read together first, so that waiting for memory overlaps.
+    for number in range(kept):
+        sum_of_reads += rows[slot_of(first, places[number], capacity), TO]
+    counters[TOUCHED] = sum_of_reads
+    for number in range(kept):
+        offset = places[number]
+        slot = slot_of(first, offset, capacity)
         low, high = rows[slot, FROM], rows[slot, TO]
         if high == DEAD:
             continue
@@ -120,47 +138,6 @@ def _tell(
         else:
             wait_for_turn(rows, slot, head + offset, chunks, due, counters, upto)
     return begun, gone
-
-
-@helper
-def _tell_due(
-    rows: Ints,
-    chunks: Places,
-    due: Ints,
-    counters: Ints,
-    upto: int,
-    tells_begun: bool,
-    chunk: int,
-    told: Ints,
-    begun: int,
-    gone: int,
-) -> tuple[int, int, int]:
-    """Tell of the rows in a chain of chunks, as long as there is room for those of a whole chunk.
-
-    Gives the chunk that was come to, and how many began and ended.
-    """
-    while chunk != 0 and begun + gone + 2 * IN_CHUNK <= told.shape[0]:
-        last = CHUNK_PLACES + chunks[chunk, CHUNK_COUNT]
-        begun, gone = _tell(
-            rows,
-            chunks,
-            due,
-            counters,
-            upto,
-            tells_begun,
-            chunk,
-            CHUNK_PLACES,
-            last,
-            told,
-            begun,
-            gone,
-        )
-        counters[WAITING] -= last - CHUNK_PLACES
-        following = chunks[chunk, CHUNK_NEXT]
-        chunks[chunk, CHUNK_NEXT] = counters[FREE]
-        counters[FREE] = chunk
-        chunk = following
-    return chunk, begun, gone
 
 
 @maker
@@ -186,17 +163,26 @@ def _settle(store: Ints, upto: int, tells_begun: bool) -> tuple[Ints, int, int]:
         lists[number] = due[turn]
         due[turn] = 0
     # As many may have begun as came, and when time passes evenly about as many have ended.
-    seen, tail = store[SEEN], store[TAIL]
-    room = (2 * IN_CHUNK + tail - seen) * (1 + int(tells_begun))
+    places = np.empty(_TOGETHER, np.int64)
+    seen, tail, begun, gone = store[SEEN], store[TAIL], 0, 0
+    room = (2 * _TOGETHER + tail - seen) * (1 + int(tells_begun))
     told = np.empty((room, store[LINKS]), np.int64)
-    begun, gone = _tell(rows, chunks, due, store, upto, tells_begun, 0, seen, tail, told, 0, 0)
+    while seen < tail:
+        count = min(tail - seen, _TOGETHER)
+        for number in range(count):
+            places[number] = seen + number
+        seen += count
+        begun, gone = _tell(
+            rows, chunks, due, store, upto, tells_begun, places, count, told, begun, gone
+        )
     for number in range(lists.shape[0]):
         chunk = lists[number]
         while chunk != 0:
-            if begun + gone + 2 * IN_CHUNK > told.shape[0]:
+            chunk, count = _take_places(chunks, store, chunk, places)
+            if begun + gone + 2 * count > told.shape[0]:
                 told = _wider(told, begun, gone)
-            chunk, begun, gone = _tell_due(
-                rows, chunks, due, store, upto, tells_begun, chunk, told, begun, gone
+            begun, gone = _tell(
+                rows, chunks, due, store, upto, tells_begun, places, count, told, begun, gone
             )
     store[SETTLED] = upto
     store[SEEN] = store[TAIL]
