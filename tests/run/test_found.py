@@ -48,3 +48,19 @@ def test_a_negation_below_a_window_binds_nothing(engine: str) -> None:
     program = "q(Y) :- [#2] not [3] @T [3] always a(Y), [4] @T a(_), [3] some a(Y), X = Y - 1.5."
     rows = [Row(5, Atom("b", (0,)), 0), Row(6, Atom("a", ("x",)), 1)]
     assert outputs(engine, program, rows, 6, Settings()) == ["", ""]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # What an equation needs comes with a later part; or each part needs the other one.
+        ("[3] some (a(Z) and Y = X - 1), b(X)", "q(6)"),
+        ("[3] some (a(Z) and Y = X - 1), [3] some (b(X) and W = Z + 1)", "q(6)"),
+    ],
+)
+def test_an_equation_inside_a_formula_may_use_what_others_bind(
+    engine: str, body: str, expected: str
+) -> None:
+    rows = [Row(1, Atom("a", (5,)), 0), Row(2, Atom("b", (7,)), 1)]
+    assert outputs(engine, f"q(Y) :- {body}.", rows, 2, Settings()) == ["", expected]

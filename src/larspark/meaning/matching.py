@@ -33,7 +33,7 @@ from larspark.language.tree import (
 from larspark.meaning.frames import linear
 from larspark.meaning.grounding import ground_window
 from larspark.meaning.horizon import refuse_length
-from larspark.meaning.safety import bind
+from larspark.meaning.safety import bound_after
 from larspark.meaning.streams import Stream
 from larspark.meaning.values import NoValueError, compare, value
 from larspark.meaning.walk import term_variables, variables, walk
@@ -228,12 +228,16 @@ def _in_order(parts: Sequence[Formula], known: Iterable[str]) -> list[Formula]:
         waiting.remove(chosen)
         ordered.append(chosen)
         # Of a disjunction only what all of its parts bind is sure to be bound.
-        bind(chosen, bound)
+        bound = bound_after(chosen, bound)
+    # Parts may need each other: an equation in the first may use what the second binds.
+    while late := next((part for part in ordered if bound_after(part, bound) != bound), None):
+        ordered.append(late)
+        bound = bound_after(late, bound)
     return ordered
 
 
 def _rank(part: Formula, bound: set[str]) -> tuple[int, int]:
-    """Decided comparisons first, then what has most variables bound, then what still waits."""
+    """Decided comparisons first, then what has most variables bound, then what lacks a value."""
     names = {variable.name for variable in variables(part)}
     missing = len(names - bound)
     match part:
@@ -249,7 +253,7 @@ def _rank(part: Formula, bound: set[str]) -> tuple[int, int]:
         ):
             return (2, missing)
         case _:
-            return (1, missing)
+            return (1 if names <= bound_after(part, bound) else 3, missing)
 
 
 def _is_bound(term: Term, bound: set[str], allow_open: Term | None = None) -> bool:

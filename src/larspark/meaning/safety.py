@@ -118,6 +118,13 @@ def bind(formula: Formula, bound: set[str]) -> None:
             assert_never(formula)
 
 
+def bound_after(formula: Formula, bound: Iterable[str]) -> set[str]:
+    """The variables that are bound when a formula has bound what it can."""
+    after = set(bound)
+    bind(formula, after)
+    return after
+
+
 def _equate(term: Term, value: Term, bound: set[str]) -> None:
     if isinstance(term, Variable) and all(
         part.name in bound if isinstance(part, Variable) else not isinstance(part, Wildcard)

@@ -27,7 +27,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.meaning.frames import linear
-from larspark.meaning.safety import bind
+from larspark.meaning.safety import bound_after
 from larspark.meaning.walk import term_variables, terms, variables
 from larspark.run.asp.situation import NoInstanceError, Situation
 from larspark.run.asp.values import compare, time_value, value
@@ -148,7 +148,11 @@ def in_order(parts: Iterable[Formula], known: Iterable[str]) -> list[Formula]:
         waiting.remove(chosen)
         ordered.append(chosen)
         # A negation, or one side of a disjunction, binds nothing.
-        bind(chosen, bound)
+        bound = bound_after(chosen, bound)
+    # An equation in one part may use what a later one binds, and the other way round.
+    while late := next((part for part in ordered if bound_after(part, bound) != bound), None):
+        ordered.append(late)
+        bound = bound_after(late, bound)
     return ordered
 
 
@@ -176,7 +180,8 @@ def is_bound(term: Term, bound: Iterable[str]) -> bool:
 
 
 def _rank(part: Formula, bound: set[str]) -> tuple[int, int]:
-    missing = len({variable.name for variable in variables(part)} - bound)
+    names = {variable.name for variable in variables(part)}
+    missing = len(names - bound)
     match part:
         case Comparison("=", Variable(), value) | Comparison("=", value, Variable()) if is_bound(
             value, bound
@@ -189,7 +194,7 @@ def _rank(part: Formula, bound: set[str]) -> tuple[int, int]:
         case Windowed(FilterWindow()) if not all(is_bound(term, bound) for term in terms(part)):
             return 2, missing
         case _:
-            return 1, missing
+            return (1 if names <= bound_after(part, bound) else 3), missing
 
 
 def _compare(comparison: Comparison, known: dict[str, Constant]) -> Found:
