@@ -75,7 +75,7 @@ class Distinct:
     derivations of a row are counted, unless it is known that there is never more than one.
     """
 
-    __slots__ = ("_clock", "_profile", "_told", "_whole", "consumers", "store")
+    __slots__ = ("_clock", "_listeners", "_profile", "_whole", "consumers", "store")
 
     def __init__(self, width: int, clock: Clock, *, counted: bool) -> None:
         self._clock = clock
@@ -84,19 +84,19 @@ class Distinct:
         self._whole = whole(width)
         self.consumers: list[Node] = []
         # Those consumers that have to be told what is new: others follow the store.
-        self._told = self.consumers
+        self._listeners = self.consumers
 
     def let_stores_follow(self) -> None:
         """Where a consumer only keeps what is new, let its store follow this one.
 
         From here on there must be no new consumers.
         """
-        self._told = []
+        self._listeners = []
         for consumer in self.consumers:
             if isinstance(consumer, ScanNode) and consumer.follower is not None:
                 self.store.lead(consumer.follower, consumer.reading)
             else:
-                self._told.append(consumer)
+                self._listeners.append(consumer)
 
     @property
     def is_leaf(self) -> bool:
@@ -115,11 +115,13 @@ class Distinct:
         if sign > 0 and not self.consumers:
             store.keep(batch, floor, reading)
         else:
-            change, told = (store.add, self._told) if sign > 0 else (store.remove, self.consumers)
-            changed = change(batch, floor, reading)
+            if sign > 0:
+                changed, listeners = store.add(batch, floor, reading), self._listeners
+            else:
+                changed, listeners = store.remove(batch, floor, reading), self.consumers
             if len(changed):
-                for consumer in told:
-                    consumer.receive(sign, changed)
+                for listener in listeners:
+                    listener.receive(sign, changed)
         if reading.slowly and store.unread is not None:
             self.receive(sign, reading.slow(batch[store.unread :]))
 

@@ -81,29 +81,29 @@ class Store:
         self.row_size = KEYS + width
         self._told = False
         self._whole = whole(width)
-        none = np.empty((0, KEYS + width), np.int64)
+        none = np.empty((0, self.row_size), np.int64)
         # What is told when there is nothing to tell.
         self.nothing = (none, none)
         self._columns = np.empty((0, max(width, 1)), np.int64)
         # What kernels are handed; it stays where it is.
         self.sheet = np.zeros(STORE_SHEET, np.int64)
-        # Stores that take over what is new, as it is read; and the same for kernels.
+        # The stores that take over what is new, each with a reading; and the same for kernels.
         self._followers: list[tuple[Store, Reading]] = []
         self._follows = _NOBODY
         self.clear(settled)
 
     def clear(self, settled: int) -> None:
         """Forget all rows, and begin after this time point."""
-        self._fill(np.empty((0, KEYS + self.width), np.int64), settled, _SMALLEST)
+        self._fill(self.nothing[0], settled, _SMALLEST)
 
     def _fill(self, rows: Ints, settled: int, capacity: int) -> None:
         """Start anew with some rows, and room for more."""
         if capacity > MANY_LINES:
             make_haste()
-        tables, links = 1 + len(self._columns), KEYS + self.width
+        tables, links = 1 + len(self._columns), self.row_size
         self._rows = np.empty((capacity, links + tables), np.int64)
         self._rows[: len(rows), :links] = rows
-        # A ring can be long because of rows that are over: they need no buckets.
+        # Passing a row that belongs elsewhere costs more than a larger table.
         buckets = max(4 * len(rows), capacity * 4 // 3)
         self._heads = np.empty((tables, 1 << (buckets - 1).bit_length()), np.uint32)
         self._due = np.empty(RING if self._told else 0, np.int64)
@@ -126,7 +126,7 @@ class Store:
 
     def live(self, t: int) -> int:
         """How many rows hold at t or later."""
-        return len(self._since(t))
+        return len(cover_rows.run(self.sheet, t))
 
     @property
     def bytes(self) -> int:
@@ -276,10 +276,7 @@ class Store:
 
     def rows(self) -> Ints:
         """All rows that hold now or later, or ended only now."""
-        return self._since(self.settled)
-
-    def _since(self, t: int) -> Ints:
-        return cover_rows.run(self.sheet, t)
+        return cover_rows.run(self.sheet, self.settled)
 
     def _make_room(self, more: int) -> None:
         """Make sure that there is room for so many rows."""
@@ -305,7 +302,7 @@ class Store:
     def load(self, state: Mapping[str, Ints]) -> None:
         """Go on from what `state` gave."""
         rows = state["rows"]
-        if rows.ndim != 2 or rows.shape[1] != KEYS + self.width:
+        if rows.ndim != 2 or rows.shape[1] != self.row_size:
             raise ValueError("the rows of a store have another width")
         self._fill(rows, int(state["settled"][0]), max(len(rows) + len(rows) // 2, _SMALLEST))
 
