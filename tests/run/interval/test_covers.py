@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from larspark.base.atoms import Signature
+from larspark.run.interval import store as store_module
+from larspark.run.interval.clock import Clock
 from larspark.run.interval.kernels.layout import NONE, Ints
 from larspark.run.interval.kernels.settle import cover_drop, cover_settle
+from larspark.run.interval.nodes import Distinct
+from larspark.run.interval.outputs import Outputs
+from larspark.run.interval.readings import picking
 from larspark.run.interval.store import Store
 
 Key = tuple[int, int]
@@ -74,6 +80,58 @@ def test_a_store_tells_what_began_and_what_ended(
     # What holds at the last time point may still go on.
     last = {p for p in passed if p[0] < floor - 1 and (p[0] + 1, p[1]) not in passed}
     assert sorted(ended) == sorted(last)
+
+
+@pytest.mark.usefixtures("way")
+@given(batches=st.lists(rows, max_size=12), grows=st.booleans())
+@settings(max_examples=60)
+def test_stores_that_follow_hold_what_is_read_off_what_is_new(
+    batches: list[Rows], grows: bool
+) -> None:
+    """Whether the leader runs out of room, one that follows does, or lines for what is new."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Room for one row at first, so that there is seldom enough.
+        patch.setattr(store_module, "_SMALLEST", 1 if grows else 64)
+        patch.setattr(store_module, "_SPACIOUS", 1)
+        leader, whole_rows, first_keys = (Store(width, settled=0) for width in (2, 2, 1))
+        first_keys.tell()
+        leader.lead(first_keys, picking([2]))
+        leader.lead(whole_rows, picking([2, 3]))
+        for floor, each in enumerate(batches, 1):
+            first_keys.settle(floor - 1)
+            leader.add(batch(each), floor)
+        floor = len(batches)
+        held = {point for point in points(leader.rows()) if point[0] >= floor}
+        assert {p for p in points(whole_rows.rows()) if p[0] >= floor} == held
+        follows = {p for p in points(first_keys.rows()) if p[0] >= floor}
+        assert follows == {(t, key[:1]) for t, key in held}
+
+
+@pytest.mark.usefixtures("way")
+@given(histories=st.lists(histories, min_size=1, max_size=3))
+@settings(max_examples=60)
+def test_outputs_tell_together_what_each_store_would_tell(
+    histories: list[list[tuple[Rows, Rows]]],
+) -> None:
+    clock = Clock(1, None, 1, 1, hindsight=False)
+    names = [Signature(f"p{number}", 2) for number in range(len(histories))]
+    together = {name: Distinct(2, clock, counted=False) for name in names}
+    outputs = Outputs(together)
+    alone = {name: Store(width=2, settled=0) for name in names}
+    for store in alone.values():
+        store.tell()
+    for t in range(1, max(map(len, histories)) + 1):
+        clock.floor = clock.last = t
+        for name, history in zip(names, histories, strict=True):
+            added, removed = history[t - 1] if t <= len(history) else ([], [])
+            for store in (together[name].store, alone[name]):
+                store.add(batch(added), t)
+                store.remove(batch(removed), t)
+        told = outputs.settle(t)
+        for name, store in alone.items():
+            expected = store.settle(t)
+            found = told.get(name, store.nothing)
+            assert [part.tolist() for part in found] == [part.tolist() for part in expected]
 
 
 @pytest.mark.usefixtures("way")

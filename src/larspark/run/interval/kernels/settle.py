@@ -226,7 +226,7 @@ def settle_stores(stores: Ints, upto: int, counts: Ints) -> Ints:
             width = store[LINKS]
             out = _with_room(out, size, max(begun + gone, 0) * width)
             for line in range(begun + gone):
-                source = line if line < begun else told.shape[0] + begun - line - 1
+                source = line if line < begun else told.shape[0] - begun - gone + line
                 for column in range(width):
                     out[size + column] = told[source, column]
                 size += width
