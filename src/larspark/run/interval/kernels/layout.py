@@ -151,8 +151,9 @@ def touch_chains(
         for number in range(count):
             active[number] = slot_of(first, active[number], rows.shape[0])
         # The less there is to do in a loop besides reading, the more reads are under way at once.
+        # A row may begin in one line of the cache and end in the next.
         for number in range(count):
-            sum_of_reads += rows[active[number], TO]
+            sum_of_reads += rows[active[number], FROM]
             active[number] = rows[active[number], link]
         kept = 0
         for number in range(count):

@@ -117,9 +117,11 @@ def _tell(
         offset = (places[number] - head) & PLACE_MASK
         places[kept] = offset
         kept += int(offset < length)
-    # They stand anywhere: they are read together first, so that waiting for memory overlaps.
+    # They stand anywhere: they are read together first, so that waiting for memory overlaps. A row
+    # may begin in one line of the cache and end in the next.
     for number in range(kept):
-        sum_of_reads += rows[slot_of(first, places[number], capacity), TO]
+        slot = slot_of(first, places[number], capacity)
+        sum_of_reads += rows[slot, FROM] + rows[slot, told.shape[1] - 1]
     counters[TOUCHED] = sum_of_reads
     for number in range(kept):
         offset = places[number]
