@@ -7,6 +7,7 @@ from larspark.base.problems import LarsparkError
 # A command registers itself where it is defined.
 from larspark.cli import bench, check, explain, hypothesize, models, query, run, show  # noqa: F401
 from larspark.cli.app import app
+from larspark.cli.memory import keep_freed_memory
 from larspark.show.terminal import complain, complain_of_ourselves
 
 __all__ = ["app", "main"]
@@ -20,6 +21,7 @@ def main() -> None:
     debug = "--debug" in sys.argv
     # It may stand anywhere, also where a command reads its own options.
     sys.argv = [word for word in sys.argv if word != "--debug"]
+    keep_freed_memory()
     try:
         app()
     except LarsparkError as error:
