@@ -63,9 +63,14 @@ class Fan:
             consumer.receive(sign, batch)
 
     def take(self, sign: int, batch: Ints, reading: Reading) -> None:
-        rows = reading(batch)
-        if len(rows):
-            self.receive(sign, rows)
+        _pass_on(sign, reading(batch), self.consumers)
+
+
+def _pass_on(sign: int, rows: Ints, consumers: Sequence[Node]) -> None:
+    """Hand rows to consumers, if there are any."""
+    if len(rows):
+        for consumer in consumers:
+            consumer.receive(sign, rows)
 
 
 class Distinct:
@@ -112,16 +117,12 @@ class Distinct:
             batch, reading = self._profile.change(batch, sign, floor, reading), self._whole
             if not len(batch):
                 return
-        if sign > 0 and not self.consumers:
-            store.keep(batch, floor, reading)
+        if sign < 0:
+            _pass_on(sign, store.remove(batch, floor, reading), self.consumers)
+        elif self.consumers:
+            _pass_on(sign, store.add(batch, floor, reading), self._listeners)
         else:
-            if sign > 0:
-                changed, listeners = store.add(batch, floor, reading), self._listeners
-            else:
-                changed, listeners = store.remove(batch, floor, reading), self.consumers
-            if len(changed):
-                for listener in listeners:
-                    listener.receive(sign, changed)
+            store.keep(batch, floor, reading)
         if reading.slowly and store.unread is not None:
             self.receive(sign, reading.slow(batch[store.unread :]))
 
@@ -302,10 +303,7 @@ class Spread:
     def receive(self, sign: int, batch: Ints) -> None:
         if self._source is not None:
             batch = cut_rows([batch], self._clock.floor, self._clock.last)
-        rows = self._spread(batch)
-        if len(rows):
-            for consumer in self.consumers:
-                consumer.receive(sign, rows)
+        _pass_on(sign, self._spread(batch), self.consumers)
 
     def _spread(self, batch: Ints) -> Ints:
         lengths = batch[:, TO] - batch[:, FROM] + 1
