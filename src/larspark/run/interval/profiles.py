@@ -152,11 +152,12 @@ class Profile:
         room = len(self._entries) - int(counters[USED]) + int(counters[IDLE])
         if more > room:
             self._entries = grown(self._entries, more - room)
-            if len(self._entries) > len(self._heads):
+            crowded = len(self._entries) > len(self._heads)
+            if crowded:
                 self._heads = np.empty(1 << (len(self._entries) - 1).bit_length(), np.int32)
-                self._note_places()
-                profile_rebuild.run(self._sheet)
             self._note_places()
+            if crowded:
+                profile_rebuild.run(self._sheet)
         room = len(self._steps) - int(counters[STEPS_USED]) + int(counters[STEPS_IDLE])
         if 2 * more > room:
             self._steps = grown(self._steps, 2 * more - room)

@@ -177,34 +177,9 @@ class Store:
         reading = reading or self._whole
         # One line more than most often comes, so that the last row seldom stops.
         pieces = np.empty((len(batch) + 1, self.row_size), np.int64)
-        count = cover_add.run(
-            self.sheet,
-            batch,
-            reading.numbers,
-            floor,
-            run.start,
-            run.past,
-            False,
-            pieces,
-            self._follows,
-        )
-        if count < 0:
-            return self._go_on(count, batch, floor, reading, run, pieces)
-        return pieces[:count]
-
-    def _go_on(
-        self, count: int, batch: Ints, floor: int, reading: Reading, run: Run, pieces: Ints
-    ) -> Ints:
-        """Add what could not be added yet because something lacked."""
+        follows, again = self._follows, False
         told: list[Ints] = []
-        again = False
-        while count < 0 and self.sheet[LACKING] != NO_ROOM_BEHIND:
-            if self.sheet[LACKING] == NO_ROOM:
-                self._make_room(len(batch))
-            else:
-                told.append(pieces[:~count])
-                pieces = np.empty((2 * len(pieces), pieces.shape[1]), np.int64)
-                again = True
+        while True:
             count = cover_add.run(
                 self.sheet,
                 batch,
@@ -214,10 +189,20 @@ class Store:
                 run.past,
                 again,
                 pieces,
-                _NOBODY,
+                follows,
             )
-        told.append(pieces[: count if count >= 0 else ~count])
-        new = np.concatenate(told)
+            if count >= 0 or self.sheet[LACKING] == NO_ROOM_BEHIND:
+                break
+            if self.sheet[LACKING] == NO_ROOM:
+                self._make_room(len(batch))
+                continue
+            told.append(pieces[:~count])
+            pieces = np.empty((2 * len(pieces), self.row_size), np.int64)
+            # Those that follow get everything at the end.
+            follows, again = _NOBODY, True
+        if count >= 0 and not told:
+            return pieces[:count]
+        new = np.concatenate([*told, pieces[: count if count >= 0 else ~count]])
         for store, each in self._followers:
             store.keep(new, floor, each)
         return new

@@ -234,14 +234,14 @@ def _add(
     block = np.empty((min(BLOCK, batch.shape[0]), KEYS + reading[PICKS]), np.int64)
     buckets = np.empty((block.shape[0], heads.shape[0]), np.int64)
     active = np.empty(block.shape[0], np.int64)
-    count = 0
+    count, read = 0, 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
         filled = read_lines(batch, begin, stop, reading, active, block)
         if filled == NONE:
             store[UNREAD] = begin
             break
-        store[READ] += filled
+        read += filled
         filled = without_repetitions(block, filled)
         find_buckets(rows, heads, columns, store, block, filled, buckets, active)
         done, count = _add_block(
@@ -262,6 +262,7 @@ def _add(
         if done < filled:
             store[LACKING] = NO_LINES
             return ~count
+    store[READ] += read
     return count
 
 

@@ -53,7 +53,7 @@ from larspark.run.interval.kernels.layout import (
 from larspark.run.interval.kernels.sheet import numbers_at
 
 # A store with more new rows than this is settled by itself.
-MANY_NEW = 128
+_MANY_NEW = 128
 # Places on lists are looked at so many together.
 _TOGETHER = 5 * IN_CHUNK
 
@@ -221,7 +221,7 @@ def settle_stores(stores: Ints, upto: int, counts: Ints) -> Ints:
     for number in range(stores.shape[0]):
         store = numbers_at(stores[number], STORE_SHEET)
         begun, gone = 0, 0
-        if store[TAIL] - store[SEEN] > MANY_NEW:
+        if store[TAIL] - store[SEEN] > _MANY_NEW:
             begun = NONE
         elif store[SETTLED] < upto:
             told, begun, gone = _settle(store, upto, True)
