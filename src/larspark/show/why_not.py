@@ -8,14 +8,15 @@ from typing import NamedTuple
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.terms import Constant, Variable
 from larspark.language import formula_text
-from larspark.language.tree import AtomFormula, Comparison, Formula, Implies, Not, Rule
+from larspark.language.tree import AtomFormula, Comparison, Formula, Rule
 from larspark.meaning.checked import Checked
 from larspark.meaning.grounding import GroundAt, GroundAtom, ground
 from larspark.meaning.horizon import NO_HORIZON, find_horizon
 from larspark.meaning.matching import Binding, Matcher
 from larspark.meaning.queries import pins_in_timeline
+from larspark.meaning.safety import bound_after
 from larspark.meaning.values import NoValueError
-from larspark.meaning.walk import formulas, term_variables, variables
+from larspark.meaning.walk import formulas, variables
 from larspark.run.protocol import Settings
 from larspark.show.instances import head_conditions
 from larspark.show.knowledge import (
@@ -152,7 +153,7 @@ class _Search:
             if extended:
                 bindings = extended
                 holding += [] if missing else [part]
-            elif not missing or _needs(part) <= bindings[0].keys():
+            elif not missing or _is_ready(part, bindings[0]):
                 missing.append((part, bindings))
         if not missing:
             return None
@@ -210,21 +211,12 @@ def _in_order(parts: Sequence[Formula], known: Iterable[str]) -> Iterator[Formul
     bound = set(known)
     waiting = list(parts)
     while waiting:
-        ready = next((part for part in waiting if _needs(part) <= bound), waiting[0])
+        ready = next((part for part in waiting if _is_ready(part, bound)), waiting[0])
         waiting.remove(ready)
         bound.update(variable.name for variable in variables(ready))
         yield ready
 
 
-def _needs(part: Formula) -> set[str]:
-    """The variables that must have values before a part can be decided."""
-    names = {variable.name for variable in variables(part)}
-    match part:
-        case Comparison("=", Variable(name), right):
-            return {variable.name for variable in term_variables(right)} - {name}
-        case Comparison("=", left, Variable()):
-            return {variable.name for variable in term_variables(left)}
-        case Comparison() | Not() | Implies():
-            return names
-        case _:
-            return set()
+def _is_ready(part: Formula, bound: Iterable[str]) -> bool:
+    """Has every variable of a part a value, or gets one from it?"""
+    return {variable.name for variable in variables(part)} <= bound_after(part, bound)
