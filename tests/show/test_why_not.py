@@ -43,6 +43,13 @@ def test_all_that_is_missing_is_told_and_what_holds_before_it() -> None:
     assert miss.missing[0].text == "old != old"
 
 
+def test_a_part_waits_for_what_gives_its_variables_values() -> None:
+    program = "#input a/1, b/1.\nq(Y) :- [3] some (a(Z) and Y = X - 1), b(X)."
+    (miss,) = missing(program, "@1 a(5). @9 b(7).", "q(6)", 9).misses
+    assert miss.holding == ("b(7)",)
+    assert [part.text for part in miss.missing] == ["[3] some (a(Z) and 6 = 7 - 1)"]
+
+
 def test_the_match_that_comes_nearest_is_told() -> None:
     assert near(PLANT, READINGS, "warm(m2)", 10) == "49 > 50 is false"
 
