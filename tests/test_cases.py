@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from larspark.base.problems import LarsparkError
 from larspark.cli import app
-from larspark.run.engines import ENGINES
+from larspark.run.registry import ENGINES
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "cases").rglob("expected.jsonl"))
 

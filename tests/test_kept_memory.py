@@ -11,7 +11,7 @@ import pytest
 _SCRIPT = """
 import resource
 import numpy as np
-from larspark.cli.memory import keep_freed_memory
+from larspark.cli.allocator import keep_freed_memory
 
 keep_freed_memory()
 for turn in range(60):

@@ -16,9 +16,9 @@ import larspark as lp
 from larspark import cli
 from larspark.base.atoms import Signature
 from larspark.cli import app
-from larspark.show import progress
-from larspark.show.strangers import stranger_notes
+from larspark.show import terminal as progress
 from larspark.show.terminal import StatusLine
+from larspark.show.unmatched_predicates import stranger_notes
 
 LARSPARK = str(Path(sys.executable).with_name("larspark"))
 PROGRAM = "hot(M) :- [3] some temp(M, V), V > 90.\n"

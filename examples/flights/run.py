@@ -18,7 +18,7 @@ from larspark.base.facts import AnyBatch
 from larspark.language import parse_formula
 from larspark.run.protocol import Answers
 from larspark.run.replay import intervals, replay
-from larspark.show.timeline import timeline, timeline_lines
+from larspark.show.timeline.timeline import timeline, timeline_lines
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "program.lars"

@@ -18,9 +18,9 @@ from larspark.api import (
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live import LiveStream
-from larspark.meaning.windows import register_window
+from larspark.meaning.window_functions import register_window
 from larspark.run.protocol import Model
-from larspark.show.stream import Stream
+from larspark.show.notebook import Stream
 
 __version__ = "0.1.0"
 

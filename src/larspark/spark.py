@@ -5,20 +5,19 @@ from typing import Any
 
 from larspark.api import Program
 from larspark.feeds import Stream
-from larspark.feeds.live.spool import spool
+from larspark.feeds.live.mqtt_spool import spool
 from larspark.scale import batch
-from larspark.scale import replay as spooled
+from larspark.scale import replay_on_spark as spooled
 from larspark.scale.batch import outputs, points
-from larspark.scale.failing import collect, problems
-from larspark.scale.gathered import GatheredAnswers
-from larspark.scale.session import local_session
-from larspark.scale.shapes import Given
-from larspark.scale.sql import DataFrame
-from larspark.scale.streaming import query
-from larspark.scale.streaming.failures import start, wait
-from larspark.scale.streaming.growing import follow
-from larspark.scale.streaming.progress import watch
-from larspark.scale.streaming.sink import json_lines
+from larspark.scale.collected_answers import GatheredAnswers
+from larspark.scale.dataframe_facts import Given
+from larspark.scale.failures import collect, problems
+from larspark.scale.spark_session import DataFrame, local_session
+from larspark.scale.streaming import stream_query as query
+from larspark.scale.streaming.growing_file import follow
+from larspark.scale.streaming.output import json_lines
+from larspark.scale.streaming.stream_failures import start, wait
+from larspark.scale.streaming.stream_progress import watch
 
 __all__ = [
     "collect",
@@ -62,8 +61,8 @@ def models(program: Program | str, facts: Given, **options: Any) -> DataFrame:
 def replay(program: Program | str, stream: Stream, **options: Any) -> GatheredAnswers | None:
     """The answers of a program over a stream that is read here, worked out on Spark.
 
-    The options are those of `larspark.scale.replay.replay`: `background`, `engine`, `settings`,
-    `to`, `tell`, `seen`.
+    The options are those of `larspark.scale.replay_on_spark.replay`: `background`, `engine`,
+    `settings`, `to`, `tell`, `seen`.
     """
     syntax = program.syntax if isinstance(program, Program) else program
     return spooled.replay(syntax, stream, **options)
@@ -74,7 +73,7 @@ def stream(
 ) -> DataFrame:
     """The answers of a program over streaming DataFrames of facts, as a streaming DataFrame.
 
-    The options are those of `larspark.scale.streaming.query.stream`: `time`, `map`, `order`,
+    The options are those of `larspark.scale.streaming.stream_query.stream`: `time`, `map`, `order`,
     `watermark`, `keep`, `background`, `engine`, `start`, `until`, `shards`, `form`, `late`,
     `on_error`, `on_program_change`.
     """

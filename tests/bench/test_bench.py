@@ -9,11 +9,13 @@ import pytest
 from rich.console import Console
 
 from larspark.base.problems import LarsparkError
-from larspark.bench import bench_command, benchmarks, laser, limits, run_benchmarks, series
-from larspark.bench.answers import Answer
+from larspark.bench import bench_command, benchmarks, run_benchmarks, series
+from larspark.bench import laser_workloads as laser
+from larspark.bench import limit_workloads as limits
+from larspark.bench.checksums import Answer
 from larspark.bench.command import table
 from larspark.bench.contest import DUCKDB, INTERVAL, POLARS, Entrant, Measurement, contest
-from larspark.bench.interval import WholeTimeline
+from larspark.bench.interval_contestant import WholeTimeline
 from larspark.bench.registry import Benchmark, chosen
 from larspark.bench.soak import soak
 from larspark.bench.workload import Run, Workload

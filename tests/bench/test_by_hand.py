@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from larspark.bench import laser
-from larspark.bench.answers import Answer, at_times, checksum, of_atoms
+from larspark.bench import laser_workloads as laser
 from larspark.bench.by_clingo import Clingo
 from larspark.bench.by_duckdb import DuckDB
 from larspark.bench.by_polars import Polars
-from larspark.bench.interval import TickByTick, WholeTimeline
-from larspark.bench.streams import Facts, stream
+from larspark.bench.checksums import Answer, at_times, checksum, of_atoms
+from larspark.bench.generated_streams import Facts, stream
+from larspark.bench.interval_contestant import TickByTick, WholeTimeline
 from larspark.bench.workload import Contestant, Workload
 from larspark.run.session import Session
 

@@ -4,7 +4,11 @@ import pytest
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
-from larspark.bench import hypothetical, reading, start, ticker, ticker_soak, ticker_streams
+from larspark.bench import feed_speed as reading
+from larspark.bench import first_answer as start
+from larspark.bench import hypothetical_speed as hypothetical
+from larspark.bench import ticker_soak, ticker_streams
+from larspark.bench import ticker_workloads as ticker
 from larspark.bench.workload import checked_program
 
 

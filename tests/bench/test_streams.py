@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from larspark.bench import streams
-from larspark.bench.streams import Facts
+from larspark.bench import generated_streams as streams
+from larspark.bench.generated_streams import Facts
 
 GENERATORS: dict[str, Callable[[], Facts]] = {
     "unique pairs": lambda: streams.unique_pairs(7, 5),

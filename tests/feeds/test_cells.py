@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.base.terms import constant
-from larspark.feeds.cells import (
+from larspark.feeds.formats.cells import (
     constants,
     is_argument_type,
     text_column,
     text_constant,
     typed_column,
 )
-from larspark.feeds.refusal import Refused
+from larspark.feeds.reading import Refused
 
 TEXTS = st.one_of(
     st.integers(-(2**70), 2**70).map(str),

@@ -10,8 +10,8 @@ from larspark.base.atoms import Atom, atom_text
 from larspark.base.problems import LarsparkError
 from larspark.base.terms import constant
 from larspark.feeds import parse_ground_atom
-from larspark.feeds.ground import GroundAtoms
-from larspark.feeds.refusal import Refused
+from larspark.feeds.ground_atoms import GroundAtoms
+from larspark.feeds.reading import Refused
 
 CONSTANTS = st.one_of(
     st.integers(-(2**63), 2**63 - 1),

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from larspark.base.facts import ARGUMENT_TYPES, ColumnBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import Stream
+from larspark.feeds.formats.columns import Records
 from larspark.feeds.mapping import ColumnName, Mapping, parse_mappings
-from larspark.feeds.records import Records
 
 MAP = "time -> temp(sensor, value)"
 READINGS = {"time": [1, 1, 4], "sensor": ["a", "b c", "a"], "value": [20.5, 21.0, -3.5]}

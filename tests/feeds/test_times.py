@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from larspark.feeds.refusal import Refused
-from larspark.feeds.timecolumns import text_time_column, typed_time_column
+from larspark.feeds.formats.time_columns import text_time_column, typed_time_column
+from larspark.feeds.reading import Refused
 from larspark.feeds.times import time_point
 
 SECOND = 1_000_000

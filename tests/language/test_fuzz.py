@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import pytest
 
+from larspark.base.codes import CODES
 from larspark.base.problems import LarsparkError, Severity
 from larspark.language import (
-    CODES,
     Dialect,
     parse_atom,
     parse_formula,

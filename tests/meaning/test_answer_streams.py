@@ -5,20 +5,20 @@ from itertools import product
 
 import pytest
 
+from larspark.analysis.checked import Checked, Fragment, Lookback
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
 from larspark.language.tree import At, Program, Rule
-from larspark.meaning.answers import answer_streams
-from larspark.meaning.checked import Checked, Fragment, Lookback
+from larspark.logic.traversal import variables, walk
+from larspark.logic.values import NoValueError
+from larspark.meaning.answer_streams import answer_streams
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import Ground, GroundAnd, ground, time_point
 from larspark.meaning.matching import Binding
 from larspark.meaning.queries import pins_in_timeline
 from larspark.meaning.streams import Stream, Universe
-from larspark.meaning.values import NoValueError
-from larspark.meaning.walk import variables, walk
-from larspark.meaning.windows import register_window
+from larspark.meaning.window_functions import register_window
 
 Model = frozenset[Element]
 

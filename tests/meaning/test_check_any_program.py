@@ -4,13 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import strategies
 
+from larspark.analysis.check import check, formula_problems
+from larspark.analysis.partition import partition_obstacles
+from larspark.analysis.stages import find_stages
 from larspark.base.atoms import Atom, Signature
+from larspark.base.codes import CODES
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language import tree
-from larspark.meaning.check import check, formula_problems
-from larspark.meaning.codes import CODES
-from larspark.meaning.partition import partition_obstacles
-from larspark.meaning.stages import find_stages
 from larspark.show.report import report_json, report_text
 
 # Few names, so that rules have to do with each other.

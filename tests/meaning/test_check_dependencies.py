@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked, Edge
+from larspark.analysis.dependencies import evaluation_order, negative_cycle, strongly_connected
 from larspark.base.atoms import Signature
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked, Edge
-from larspark.meaning.dependencies import evaluation_order, negative_cycle, strongly_connected
 
 
 def checked(text: str) -> Checked:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked, Fragment
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked, Fragment
 
 
 def checked(text: str) -> Checked:

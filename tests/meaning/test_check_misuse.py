@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from larspark.analysis.check import DEPTH_LIMIT, check, formula_problems
 from larspark.base.atoms import Atom
 from larspark.language import parse_formula, parse_program
 from larspark.language.tree import AtomFormula, Formula, Not, Program, Rule
-from larspark.meaning.check import DEPTH_LIMIT, check, formula_problems
 
 
 def problems(text: str, ends: bool = False) -> list[str]:

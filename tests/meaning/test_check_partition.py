@@ -2,11 +2,11 @@
 
 import pytest
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
+from larspark.analysis.partition import partition_obstacles
 from larspark.base.atoms import Signature
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.meaning.partition import partition_obstacles
 
 
 def checked(text: str) -> Checked:

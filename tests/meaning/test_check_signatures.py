@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Element, Signature, fact
 from larspark.base.problems import Severity
 from larspark.language import parse_program
 from larspark.language.tree import Program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
 
 
 def program(text: str) -> Program:

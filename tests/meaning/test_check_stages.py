@@ -2,10 +2,10 @@
 
 import pytest
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
+from larspark.analysis.stages import Stage, find_stages, kept_apart
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.meaning.stages import Stage, find_stages, kept_apart
 
 
 def checked(text: str) -> Checked:

@@ -2,12 +2,12 @@
 
 import pytest
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.meaning.oracle import models, output_stream
+from larspark.meaning.output_stream import models, output_stream
 
 
 def program(text: str) -> Checked:
@@ -128,7 +128,7 @@ def test_an_empty_stream_has_no_output() -> None:
 
 
 def test_too_many_answer_streams_are_refused_with_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("larspark.meaning.oracle.MODEL_LIMIT", 100)
+    monkeypatch.setattr("larspark.meaning.output_stream.MODEL_LIMIT", 100)
     text = "".join(f"a{i} :- not b{i}. b{i} :- not a{i}." for i in range(14))
     with pytest.raises(LarsparkError, match="L256: there are more than 100 answer streams at 0"):
         outputs(text, "0:p")

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from larspark.analysis.check import formula_problems
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.base.terms import Constant
 from larspark.language import parse_formula
 from larspark.language.tree import Formula
-from larspark.meaning.check import formula_problems
+from larspark.logic.traversal import variables
+from larspark.logic.values import NoValueError
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import ground
 from larspark.meaning.matching import Binding
 from larspark.meaning.queries import pins_in_timeline, query
 from larspark.meaning.streams import Universe
-from larspark.meaning.values import NoValueError
-from larspark.meaning.walk import variables
 
 END = 3
 BACKGROUND = [fact("next", 1, 2), fact("next", 2, 3)]

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element
 from larspark.language import parse_formula, parse_program
 from larspark.language.tree import (
@@ -25,9 +27,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.meaning.answers import AnswerStream, answer_streams
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
+from larspark.meaning.answer_streams import AnswerStream, answer_streams
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import GroundAnd, ground
 from larspark.meaning.labelling import satisfies

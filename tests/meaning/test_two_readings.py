@@ -8,7 +8,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Term, Wildcard
 from larspark.language import parse_formula
 from larspark.language.tree import FilterWindow, NamedWindow, TimeWindow, TupleWindow
-from larspark.meaning.conditions import FALSE, TRUE, Circuit
+from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import (
     Ground,
@@ -25,11 +25,11 @@ from larspark.meaning.grounding import (
     GroundWindowed,
     ground,
 )
-from larspark.meaning.horizon import Horizon, find_horizon
 from larspark.meaning.labelling import Labelling, satisfies
+from larspark.meaning.open_timeline import Horizon, find_horizon
 from larspark.meaning.queries import query
 from larspark.meaning.streams import Stream, Universe, numbers_of
-from larspark.meaning.windows import GroundWindow, GroupWindow, register_window
+from larspark.meaning.window_functions import GroundWindow, GroupWindow, register_window
 
 LAST = 7
 BACKGROUND = frozenset({Atom("e", (1,))})

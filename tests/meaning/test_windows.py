@@ -9,7 +9,7 @@ from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError
 from larspark.language.tree import FilterWindow, NamedWindow, TimeWindow, TupleWindow
 from larspark.meaning.streams import Stream, Universe
-from larspark.meaning.windows import GroupWindow, apply_window, register_window
+from larspark.meaning.window_functions import GroupWindow, apply_window, register_window
 
 ATOMS = [Atom("p", (1,)), Atom("p", (2,)), Atom("q", (1,)), Atom("r")]
 LAST = 9

@@ -2,11 +2,11 @@
 
 import pytest
 
+from larspark.analysis.check import check
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
-from larspark.meaning.check import check
 from larspark.plan.build import plan
-from larspark.plan.text import plan_text
+from larspark.plan.printed import plan_text
 
 
 def planned(text: str) -> str:

@@ -12,13 +12,13 @@ from random import Random
 import pytest
 from tests.run.interval.random_programs import BACKGROUND, Case, Generator
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Severity
 from larspark.language import program_text
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.meaning.oracle import output_stream
+from larspark.meaning.output_stream import output_stream
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from larspark.analysis.check import check
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program
-from larspark.meaning.check import check
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 

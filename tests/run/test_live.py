@@ -6,17 +6,16 @@ from random import Random
 
 from tests.run.interval.random_programs import BACKGROUND, Case, Generator
 
+from larspark.analysis.check import check
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Severity
 from larspark.feeds import Stream
 from larspark.feeds.live import Recording
-from larspark.feeds.live.clock import Clock
-from larspark.feeds.live.order import ClockOrder
+from larspark.feeds.live.wall_clock import Clock, ClockOrder
 from larspark.feeds.reading import Options, Reading
 from larspark.language import program_text
-from larspark.meaning.check import check
-from larspark.meaning.oracle import output_stream
+from larspark.meaning.output_stream import output_stream
 from larspark.run.protocol import Settings
 from larspark.run.replay import replay
 from larspark.run.session import Session

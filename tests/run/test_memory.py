@@ -10,7 +10,7 @@ from tests.run.test_agreement import agrees
 
 from larspark.base.atoms import Signature
 from larspark.language.tree import Rule
-from larspark.meaning.walk import occurrences
+from larspark.logic.traversal import occurrences
 
 PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000")) // 200
 

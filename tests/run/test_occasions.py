@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
-from larspark.run.occasions import Every, Occasion, Occasions, changes_between
+from larspark.run.emit_policy import Every, Occasion, Occasions, changes_between
 from larspark.run.protocol import Point
 
 ATOMS = st.frozensets(st.sampled_from([Atom("p"), Atom("q")]))

@@ -2,13 +2,13 @@
 
 import pytest
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.meaning.oracle import models, output_stream
+from larspark.meaning.output_stream import models, output_stream
 from larspark.run.oracle import OracleEngine
 from larspark.run.protocol import Engine, Settings
 

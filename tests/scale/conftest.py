@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from larspark.scale.session import local_session
+from larspark.scale.spark_session import local_session
 
 
 @pytest.fixture(scope="session")

@@ -13,15 +13,15 @@ from larspark.language import tree
 from larspark.run.protocol import Settings
 from larspark.run.replay import intervals, replay
 from larspark.run.session import Session
-from larspark.scale import parcels
-from larspark.scale.facts import Shape, atom_shape
+from larspark.scale import staged_batch as parcels
+from larspark.scale.grid import Wish
+from larspark.scale.interval_merge import join_partition
 from larspark.scale.job import Job, load
-from larspark.scale.joined import join_partition
-from larspark.scale.layout import Wish
+from larspark.scale.job_plan import Prepared, prepare
 from larspark.scale.pack import SCHEMA, pack_partition
-from larspark.scale.prepare import Prepared, prepare
-from larspark.scale.step import answer_piece
+from larspark.scale.piece_step import answer_piece
 from larspark.scale.survey import combine, survey_partition
+from larspark.scale.table_facts import Shape, atom_shape
 
 Interval = tuple[str, int, int]
 Partitions = Sequence[Sequence[pa.RecordBatch]]

@@ -11,8 +11,8 @@ from tests.scale.piecewise import Interval, arrivals, local_answers
 from larspark.base.atoms import atom_text
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import prepare
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import prepare
 
 pytest.importorskip("pyspark")
 from larspark.scale.batch import models, outputs, run

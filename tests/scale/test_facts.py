@@ -9,11 +9,11 @@ from larspark.base.facts import ColumnBatch
 from larspark.base.problems import LarsparkError
 from larspark.feeds.mapping import parse_mappings
 from larspark.run.protocol import Settings
-from larspark.scale.facts import Found, Shape, atom_shape, find_facts, order_type
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import prepare
+from larspark.scale.collected_answers import typed_answers
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import prepare
 from larspark.scale.survey import combine, survey_partition
-from larspark.scale.typed import typed_answers
+from larspark.scale.table_facts import Found, Shape, atom_shape, find_facts, order_type
 
 
 def rows(found: Found) -> list[tuple[int, str]]:

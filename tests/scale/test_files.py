@@ -10,9 +10,9 @@ from pyarrow import parquet
 from larspark.base.problems import LarsparkError
 
 pytest.importorskip("pyspark")
-from larspark.scale import files
+from larspark.scale import parquet_files as files
 from larspark.scale.batch import outputs, points, run
-from larspark.scale.failing import collect
+from larspark.scale.failures import collect
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 from larspark.bench import spark_growth
-from larspark.bench.spark import COOLING, cooling_facts, laid_down, local
+from larspark.bench.spark_batch import COOLING, cooling_facts, laid_down, local
 
 pytestmark = pytest.mark.xdist_group("spark")
 

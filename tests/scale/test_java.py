@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from larspark.base.problems import LarsparkError
-from larspark.scale import java
+from larspark.scale import spark_session as java
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins for Java are shell scripts")
 

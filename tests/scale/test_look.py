@@ -10,14 +10,14 @@ from pyarrow import parquet
 
 from larspark.base.atoms import Signature
 from larspark.feeds.mapping import parse_mappings
-from larspark.scale.facts import Shape
 from larspark.scale.survey import combine, survey_partition
+from larspark.scale.table_facts import Shape
 
 pytest.importorskip("pyspark")
-from larspark.scale.files import file_sources
-from larspark.scale.footers import known_from_footers
-from larspark.scale.shapes import find_sources
-from larspark.scale.summed import summed_up
+from larspark.scale.dataframe_facts import find_sources
+from larspark.scale.first_look import summed_up
+from larspark.scale.parquet_files import file_sources
+from larspark.scale.survey import known_from_footers
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -23,9 +23,9 @@ from larspark.feeds.mapping import parse_mappings
 from larspark.language import tree
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
-from larspark.scale.facts import Shape
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import prepare
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import prepare
+from larspark.scale.table_facts import Shape
 
 ANY = 120
 KEYED = 80

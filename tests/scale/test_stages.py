@@ -17,8 +17,8 @@ from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.language import tree
 from larspark.run.protocol import Settings
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import Prepared, prepare
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import Prepared, prepare
 
 ANY = 100
 STAGED = 100

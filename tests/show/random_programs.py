@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element
 from larspark.base.problems import Severity
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
 
 INPUTS = ("a", "b", "c")
 VALUES = ("x", "y")

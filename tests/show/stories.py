@@ -1,11 +1,11 @@
 """Programs and streams from text, for tests that tell a story."""
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element
 from larspark.base.problems import Severity
 from larspark.language import parse_program
 from larspark.language.tree import At, AtomFormula
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
 
 PLANT = """\
 alarm(M) :- [3] always hot(M), not [20] some repaired(M).

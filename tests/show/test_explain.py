@@ -6,13 +6,12 @@ from tests.show.stories import PLANT, checked, stream
 import larspark as lp
 from larspark.base.atoms import Atom, Element
 from larspark.language import parse_atom, rule_text
-from larspark.meaning.oracle import Oracle
+from larspark.meaning.output_stream import Oracle
 from larspark.meaning.streams import Stream
-from larspark.run.engines import ENGINES
 from larspark.run.protocol import Settings
-from larspark.show.choices import compare_models
-from larspark.show.explain import explain
-from larspark.show.proof import Absence, Given, Proof, WindowSpan, element_text
+from larspark.run.registry import ENGINES
+from larspark.show.explain.explanation import compare_models, explain
+from larspark.show.explain.proof import Absence, Given, Proof, WindowSpan, element_text
 
 
 def proof_of(program: str, facts: str, atom: str, at: int, **options: object) -> Proof:

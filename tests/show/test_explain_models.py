@@ -2,21 +2,20 @@
 
 from random import Random
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked, Fragment
 from larspark.base.atoms import Atom, Element
 from larspark.language import parse_program
-from larspark.meaning.answers import AnswerStream
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked, Fragment
+from larspark.meaning.answer_streams import AnswerStream
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import ground
-from larspark.meaning.horizon import find_horizon
 from larspark.meaning.labelling import satisfies
-from larspark.meaning.oracle import Oracle
+from larspark.meaning.open_timeline import find_horizon
+from larspark.meaning.output_stream import Oracle
 from larspark.meaning.streams import Universe
 from larspark.run.protocol import Settings
-from larspark.show.explain import explain
-from larspark.show.explanation import explain_atom
-from larspark.show.proof import Proof
+from larspark.show.explain.explanation import explain, explain_atom
+from larspark.show.explain.proof import Proof
 
 START, AT = 1, 4
 DERIVED = ("p", "q", "r", "s")

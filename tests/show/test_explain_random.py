@@ -6,20 +6,20 @@ from itertools import count
 import pytest
 from tests.show.random_programs import Case, random_case
 
+from larspark.analysis.check import check
 from larspark.base.atoms import Element
 from larspark.base.terms import Variable
 from larspark.language.tree import Comparison, Not, Program, Rule
-from larspark.meaning.answers import AnswerStream, answer_streams
-from larspark.meaning.check import check
+from larspark.meaning.answer_streams import AnswerStream, answer_streams
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import ground
-from larspark.meaning.horizon import find_horizon
 from larspark.meaning.labelling import satisfies
-from larspark.meaning.oracle import Oracle
+from larspark.meaning.open_timeline import find_horizon
+from larspark.meaning.output_stream import Oracle
 from larspark.meaning.streams import Universe
 from larspark.run.protocol import Settings
-from larspark.show.explain import explain
-from larspark.show.proof import Proof
+from larspark.show.explain.explanation import explain
+from larspark.show.explain.proof import Proof
 
 START = 0
 

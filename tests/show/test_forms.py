@@ -10,7 +10,7 @@ from tests.show.stories import PLANT, checked, stream
 from larspark.base.atoms import Atom, Element
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_atom
-from larspark.show.explanation import Explanation, explain_atom, parse_goal
+from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
 
 HEAT = " ".join(f"@{t} temp(m3,{70 + t})." for t in range(10, 18))
 

@@ -3,9 +3,9 @@
 import json
 from textwrap import dedent
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
 from larspark.show.report import report_json, report_text
 
 

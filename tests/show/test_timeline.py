@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from larspark.base.atoms import Atom
-from larspark.show.lanes import merge
-from larspark.show.proof import WindowSpan
-from larspark.show.timeline import Timeline, timeline, timeline_lines
-from larspark.show.timeline_svg import timeline_svg
+from larspark.show.explain.proof import WindowSpan
+from larspark.show.timeline.lanes import merge
+from larspark.show.timeline.timeline import Timeline, timeline, timeline_lines
+from larspark.show.timeline.timeline_svg import timeline_svg
 
 HOT, COLD, ALARM = Atom("hot", ("m3",)), Atom("cold", ("m3",)), Atom("alarm", ("m3",))
 

@@ -6,10 +6,10 @@ from tests.show.stories import checked, stream
 
 from larspark.base.atoms import Element
 from larspark.language import parse_atom
-from larspark.meaning.oracle import Oracle
+from larspark.meaning.output_stream import Oracle
 from larspark.run.protocol import Settings
-from larspark.show.explain import explain
-from larspark.show.proof import Until
+from larspark.show.explain.explanation import explain
+from larspark.show.explain.proof import Until
 
 # Longer than any window of the random programs can see.
 FAR = 14

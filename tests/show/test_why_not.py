@@ -4,7 +4,7 @@ import pytest
 from tests.show.stories import PLANT, checked, stream
 
 from larspark.language import parse_atom
-from larspark.show.why_not import WhyNot, why_not
+from larspark.show.explain.why_not import WhyNot, why_not
 
 READINGS = (
     "@2 temp(m1,99). @3 repaired(m1). @4 temp(m3,78). @5 temp(m3,85). @6 temp(m3,85). "

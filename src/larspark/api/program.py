@@ -6,16 +6,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import parse_ground_atom, read_background
 from larspark.language import Parsed, load_program, parse_program, program_text, tree
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
 from larspark.plan.build import plan
-from larspark.plan.text import plan_text
-from larspark.run.engines import Choice, choose
+from larspark.plan.printed import plan_text
 from larspark.run.protocol import Settings
+from larspark.run.registry import Choice, choose
 from larspark.run.session import Session
 from larspark.show.report import report_json, report_text
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from larspark.analysis.check import formula_problems
 from larspark.api.program import Program, ground_atoms, open_session, prepare
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
@@ -11,7 +12,6 @@ from larspark.base.problems import LarsparkError, Severity
 from larspark.base.terms import Constant
 from larspark.feeds import Stream
 from larspark.language import parse_formula, parse_program, tree
-from larspark.meaning.check import formula_problems
 from larspark.meaning.queries import query as query_elements
 from larspark.run.hypothetical import HypotheticalAnswer
 from larspark.run.hypothetical import Monitor as MonitorSession
@@ -19,8 +19,8 @@ from larspark.run.hypothetical import hypothesize as hypothetical_answers
 from larspark.run.protocol import Settings
 from larspark.run.replay import intervals, replay, up_to
 from larspark.run.session import Session
-from larspark.show.explanation import Explanation, explain_atom, parse_goal
-from larspark.show.picture import Picture, Scene, picture_run
+from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
+from larspark.show.timeline.picture import Picture, Scene, picture_run
 
 
 def feed(session: Session, stream: Stream, at: int, *, hindsight: bool = False) -> None:

@@ -11,12 +11,12 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import Stream
 from larspark.feeds.live import LiveStream
 from larspark.run.history import History
-from larspark.run.live import live
 from larspark.run.protocol import Answers, Model, Settings
-from larspark.run.saved import SavedState
+from larspark.run.replay import live
 from larspark.run.session import Session
-from larspark.show.explanation import Explanation, explain_atom, parse_goal
-from larspark.show.tables import answer_html
+from larspark.run.state import SavedState
+from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
+from larspark.show.notebook import answer_html
 
 
 class Answer(NamedTuple):

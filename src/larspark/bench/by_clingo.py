@@ -14,8 +14,8 @@ from clingo import Control, Model, Number, String, Symbol, SymbolType, Tuple_
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Constant
-from larspark.bench.answers import Answer, of_atoms
-from larspark.bench.clock import Stopwatch
+from larspark.bench.checksums import Answer, of_atoms
+from larspark.bench.stopwatch import Stopwatch
 from larspark.bench.workload import ByHand, Run, Workload
 
 EVALUATIONS = 3

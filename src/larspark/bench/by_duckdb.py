@@ -10,8 +10,8 @@ import duckdb
 import pyarrow as pa
 
 from larspark.base.atoms import Signature
-from larspark.bench.answers import Answer, Rows
-from larspark.bench.clock import Stopwatch
+from larspark.bench.checksums import Answer, Rows
+from larspark.bench.stopwatch import Stopwatch
 from larspark.bench.workload import Run, Workload
 
 # `islands` makes one row of the facts of an atom that are at most `reach` apart, `coalesced` one of

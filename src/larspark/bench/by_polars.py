@@ -8,8 +8,8 @@ with the row before is the fastest way known to us; grouping or `over` take long
 import polars as pl
 
 from larspark.base.atoms import Signature
-from larspark.bench.answers import Answer, Rows
-from larspark.bench.clock import Stopwatch
+from larspark.bench.checksums import Answer, Rows
+from larspark.bench.stopwatch import Stopwatch
 from larspark.bench.workload import Run, Workload
 
 # More than any time point.

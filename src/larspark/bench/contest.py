@@ -7,8 +7,8 @@ from statistics import median
 from typing import TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.bench.answers import Answer, at_times, checksum, size
-from larspark.bench.clock import no_garbage_collection
+from larspark.bench.checksums import Answer, at_times, checksum, size
+from larspark.bench.stopwatch import no_garbage_collection
 from larspark.bench.workload import Contestant, Run, Workload
 
 Tell: TypeAlias = Callable[[str], None]
@@ -50,13 +50,13 @@ class Measurement:
 
 # Packages are imported when a contestant is made: some may be missing, all take their time.
 def _tick_by_tick(workload: Workload) -> Contestant:
-    from larspark.bench.interval import TickByTick
+    from larspark.bench.interval_contestant import TickByTick
 
     return TickByTick(workload)
 
 
 def _whole_timeline(workload: Workload) -> Contestant:
-    from larspark.bench.interval import WholeTimeline
+    from larspark.bench.interval_contestant import WholeTimeline
 
     return WholeTimeline(workload)
 

@@ -6,12 +6,16 @@ from functools import partial
 from itertools import product
 from typing import Protocol
 
-from larspark.bench import hypothetical as hypotheses
-from larspark.bench import laser, limits, spark_growth, spark_streaming, ticker, ticker_soak
-from larspark.bench import reading as files
+from larspark.bench import feed_speed as files
+from larspark.bench import first_answer as beginning
+from larspark.bench import hypothetical_speed as hypotheses
+from larspark.bench import laser_workloads as laser
+from larspark.bench import limit_workloads as limits
 from larspark.bench import soak as endurance
-from larspark.bench import spark as on_spark
-from larspark.bench import start as beginning
+from larspark.bench import spark_batch as on_spark
+from larspark.bench import spark_growth, ticker_soak
+from larspark.bench import spark_stream as spark_streaming
+from larspark.bench import ticker_workloads as ticker
 from larspark.bench.contest import (
     CLINGO,
     DUCKDB,

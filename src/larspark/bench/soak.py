@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from larspark.bench.clock import Stopwatch, no_garbage_collection
 from larspark.bench.contest import Measurement, Tell
-from larspark.bench.interval import began, interval_answers, stats
-from larspark.bench.streams import jobs
+from larspark.bench.generated_streams import jobs
+from larspark.bench.interval_contestant import began, interval_answers, stats
+from larspark.bench.stopwatch import Stopwatch, no_garbage_collection
 from larspark.bench.workload import checked_program
 from larspark.run.session import Session
 

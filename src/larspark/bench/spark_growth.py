@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.bench.clock import Stopwatch
 from larspark.bench.contest import Measurement, Tell
-from larspark.bench.spark import (
+from larspark.bench.spark_batch import (
     COOLING,
     PACKAGE,
     Sums,
@@ -26,6 +25,7 @@ from larspark.bench.spark import (
     measured,
     on_spark,
 )
+from larspark.bench.stopwatch import Stopwatch
 
 _EXECUTORS = (1, 2, 4)
 # Bytes of a fact on its way: its time and two numbers.
@@ -55,7 +55,7 @@ def growth(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
     if find_spec(PACKAGE) is None:
         return
     # Nobody else needs it.
-    from larspark.scale.sql import SparkSession
+    from larspark.scale.spark_session import SparkSession
     from larspark.spark import local_session
 
     with TemporaryDirectory(prefix="larspark-bench-") as name:
@@ -80,7 +80,7 @@ def growth(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 def _with_executors(
     bench: str, session: Any, task: Task, way: Way, executors: int, alone: float, expected: Sums
 ) -> Measurement:
-    from larspark.bench.spark_pass import pass_through
+    from larspark.bench.spark_batch import pass_through
 
     cuts = {"shards": max(1, executors * way.shards), "slices": max(1, executors * way.slices)}
     # The first run starts Python workers, and tells how the answers are.

@@ -5,11 +5,11 @@ from importlib.util import find_spec
 from itertools import islice
 
 from larspark.base.facts import Row, RowBatch
-from larspark.bench.clock import Stopwatch
 from larspark.bench.contest import Measurement, Tell
 from larspark.bench.soak import PARTS, resident_bytes
-from larspark.bench.ticker import b1
+from larspark.bench.stopwatch import Stopwatch
 from larspark.bench.ticker_streams import endless_retrieval
+from larspark.bench.ticker_workloads import b1
 from larspark.bench.workload import checked_program
 from larspark.run.protocol import Settings
 
@@ -21,8 +21,8 @@ def soak(bench: str, time_points: int, tell: Tell) -> Iterator[Measurement]:
     if find_spec("clingo") is None:
         return
     # Imported when they are needed: clingo takes its time to load, and may be missing.
-    from larspark.run.asp.engine import AspEngine
-    from larspark.run.tms.engine import TmsEngine
+    from larspark.run.answer_sets.asp_engine import AspEngine
+    from larspark.run.answer_sets.tms_engine import TmsEngine
 
     setup = b1(WINDOW, 0)
     checked = checked_program(setup.program, setup.background)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Severity
-from larspark.bench.answers import Answer
-from larspark.bench.streams import Facts
+from larspark.bench.checksums import Answer
+from larspark.bench.generated_streams import Facts
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
 
 # The workloads for which queries and encodings were written by hand.
 ByHand: TypeAlias = Literal["diamond", "box", "join", "cooling"]

@@ -5,9 +5,18 @@ import sys
 from larspark.base.problems import LarsparkError
 
 # A command registers itself where it is defined.
-from larspark.cli import bench, check, explain, hypothesize, models, query, run, show  # noqa: F401
+from larspark.cli import (  # noqa: F401
+    bench_command,
+    check_command,
+    explain_command,
+    hypothesize_command,
+    models_command,
+    query_command,
+    run_command,
+    show_command,
+)
+from larspark.cli.allocator import keep_freed_memory
 from larspark.cli.app import app
-from larspark.cli.memory import keep_freed_memory
 from larspark.show.terminal import complain, complain_of_ourselves
 
 __all__ = ["app", "main"]

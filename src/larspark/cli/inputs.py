@@ -4,8 +4,7 @@ from pathlib import Path
 
 from larspark import api
 from larspark.base.atoms import Atom
-from larspark.cli.options import Dialect, OnError
-from larspark.cli.paths import existing
+from larspark.cli.options import Dialect, OnError, existing
 from larspark.feeds import Stream, read_background
 from larspark.language.tree import Tick
 from larspark.show.terminal import complain

@@ -1,13 +1,11 @@
 """Where facts come from, and where answers go."""
 
 from larspark.feeds.background import read_background
-from larspark.feeds.codes import CODES
-from larspark.feeds.ground import parse_ground_atom
+from larspark.feeds.ground_atoms import parse_ground_atom
 from larspark.feeds.stream import Stream
 from larspark.feeds.write import change_line, interval_line, point_line
 
 __all__ = [
-    "CODES",
     "Stream",
     "change_line",
     "interval_line",

@@ -9,15 +9,21 @@ import numpy as np
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
-from larspark.feeds import jsonl, larsfacts
-from larspark.feeds.cells import Column, constants, is_argument_type, text_column, typed_column
-from larspark.feeds.columns import Table
-from larspark.feeds.ground import NAME
-from larspark.feeds.reading import BATCH_SIZE, PROBLEMS_KEPT
-from larspark.feeds.refusal import Refused
-from larspark.feeds.rows import Blocks
-from larspark.feeds.source import Format, Place, Source
-from larspark.feeds.tables import DELIMITERS, csv_table, first_record, open_table
+from larspark.feeds.byte_source import Format, Place, Source
+from larspark.feeds.formats import jsonl
+from larspark.feeds.formats import lars_facts as larsfacts
+from larspark.feeds.formats.cells import (
+    Column,
+    constants,
+    is_argument_type,
+    text_column,
+    typed_column,
+)
+from larspark.feeds.formats.columns import Table
+from larspark.feeds.formats.tables import DELIMITERS, csv_table, first_record, open_table
+from larspark.feeds.ground_atoms import NAME
+from larspark.feeds.ordering import Blocks
+from larspark.feeds.reading import BATCH_SIZE, PROBLEMS_KEPT, Refused
 
 # The values of a row; None where a cell holds none, which is a problem of its own.
 _Row: TypeAlias = tuple[Constant | None, ...]

@@ -11,8 +11,8 @@ from typing import NoReturn, TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
-from larspark.feeds.ground import NAME, NUMBER, STRING, number, string
-from larspark.feeds.refusal import Refused
+from larspark.feeds.ground_atoms import NAME, NUMBER, STRING, number, string
+from larspark.feeds.reading import Refused
 
 _SOURCE = "<map>"
 _EXAMPLE = "write `time -> temp(sensor, value)`"

@@ -1,14 +1,132 @@
-"""Segments that arrive out of order, brought into time order."""
+"""Arrivals one by one, brought into time order and into batches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from larspark.base.atoms import Signature
-from larspark.base.facts import ColumnBatch, Segment
-from larspark.feeds.reading import Reading
+from larspark.base.atoms import Atom, Signature
+from larspark.base.facts import ColumnBatch, Row, RowBatch, Segment
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.reading import Options, Reading, Refused, late_by
+
+# A time, the atoms that came with it (none: time only moves), and the line they stood on.
+Arrival: TypeAlias = tuple[int, tuple[Atom, ...], int]
+# What a source gives: blocks as they are read, so that no arrival waits for the next block.
+Blocks: TypeAlias = Iterator[Iterable[Arrival | Problem]]
+
+
+def row_batches(
+    blocks: Blocks, source: str, options: Options, reading: Reading
+) -> Iterator[RowBatch]:
+    """Batches in time order, for every block what it completes.
+
+    A problem that is not skipped is raised after everything accepted before it was delivered.
+    """
+    order = _Order(source, options, reading)
+    for block in blocks:
+        arrivals = iter(block)
+        while (refused := order.take(arrivals)) is not None:
+            if options.on_error == "fail":
+                yield from order.release(everything=True)
+                raise LarsparkError(refused[0])
+            reading.leave_out(*refused)
+        yield from order.release()
+    yield from order.release(everything=True)
+
+
+class _Order:
+    """Elements wait until nothing that comes before them can still arrive.
+
+    That is so for a time t as soon as t + lateness has been seen. Elements of the same time keep
+    the order of their arrival, and are numbered in the order of their release.
+    """
+
+    def __init__(self, source: str, options: Options, reading: Reading) -> None:
+        self._source = source
+        self._lateness = options.lateness
+        self._batch_size = options.batch_size
+        self._reading = reading
+        self._newest = 0
+        # What waits, by time; and the times, the smallest first.
+        self._waiting: dict[int, list[Atom]] = {}
+        self._waiting_times: list[int] = []
+        # What is ready: two lists, because rows are made fastest all at once.
+        self._times: list[int] = []
+        self._atoms: list[Atom] = []
+        self._last_t: int | None = None
+        self._first_t: int | None = None
+
+    def take(self, arrivals: Iterator[Arrival | Problem]) -> tuple[Problem, int] | None:
+        """Take arrivals in, up to the first that is refused: why, and how many facts are late."""
+        lateness = self._lateness
+        times, ready = self._times, self._atoms
+        for arrival in arrivals:
+            if isinstance(arrival, Problem):
+                return arrival, 0
+            t, atoms, line = arrival
+            if t > self._newest:
+                self._newest = t
+            elif t < self._newest - lateness:
+                refused = Refused("L314", *late_by(t, self._newest, lateness))
+                return refused.at(self._source, line), len(atoms)
+            if lateness == 0:
+                for atom in atoms:
+                    times.append(t)
+                    ready.append(atom)
+                self._move(t)
+            elif t in self._waiting:
+                self._waiting[t].extend(atoms)
+            else:
+                self._waiting[t] = list(atoms)
+                heappush(self._waiting_times, t)
+        return None
+
+    def release(self, everything: bool = False) -> Iterator[RowBatch]:
+        """The elements that nothing can come before any more, if there are any."""
+        waiting_times = self._waiting_times
+        settled = self._newest if everything else self._newest - self._lateness
+        while waiting_times and waiting_times[0] <= settled:
+            t = heappop(waiting_times)
+            atoms = self._waiting.pop(t)
+            self._times.extend(repeat(t, len(atoms)))
+            self._atoms.extend(atoms)
+            self._move(t)
+        if self._last_t is None:
+            return
+        first_t, last_t = self._first_t, self._last_t
+        rows = numbered_rows(self._times, self._atoms, self._reading.facts)
+        self._times, self._atoms, self._first_t, self._last_t = [], [], None, None
+        if self._reading.first_t is None:
+            self._reading.first_t = first_t
+            if rows and first_t != rows[0].t:
+                # Time moved before the first element came, and the timeline begins there.
+                yield RowBatch([], first_t)
+        self._reading.facts += len(rows)
+        self._reading.last_t = last_t
+        size = self._batch_size
+        for start in range(0, len(rows) - size, size):
+            yield RowBatch(rows[start : start + size])
+        yield RowBatch(rows[(len(rows) - 1) // size * size :], last_t)
+
+    def _move(self, t: int) -> None:
+        if self._first_t is None:
+            self._first_t = t
+        self._last_t = t
+
+
+def numbered_rows(times: Sequence[int], atoms: Sequence[Atom], first: int) -> list[Row]:
+    """Elements from their times and atoms, numbered from `first` on."""
+    triples = zip(times, atoms, range(first, first + len(times)), strict=True)
+    return list(map(_new_row, repeat(Row), triples))
+
+
+# Python's constructor of a named tuple, without the names: it takes a tuple of the values.
+_new_row = tuple.__new__
+
 
 _Key: TypeAlias = tuple[Signature, tuple[Any, ...]]
 

@@ -11,15 +11,15 @@ from typing import Any, Self, TypeAlias
 from larspark.base.atoms import Atom, Element
 from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds import jsonl, larsfacts
-from larspark.feeds.columns import column_batches
-from larspark.feeds.ground import GroundAtoms, predicate, value_constant
+from larspark.feeds.byte_source import Format, Place, Source
+from larspark.feeds.formats import jsonl
+from larspark.feeds.formats import lars_facts as larsfacts
+from larspark.feeds.formats.columns import column_batches
+from larspark.feeds.formats.tables import at_one_time, memory_table, open_table
+from larspark.feeds.ground_atoms import GroundAtoms, predicate, value_constant
 from larspark.feeds.mapping import Mapping, parse_mappings
-from larspark.feeds.reading import BATCH_SIZE, OnError, Options, Reading
-from larspark.feeds.refusal import Refused
-from larspark.feeds.rows import Arrival, Blocks, row_batches
-from larspark.feeds.source import Format, Place, Source
-from larspark.feeds.tables import at_one_time, memory_table, open_table
+from larspark.feeds.ordering import Arrival, Blocks, row_batches
+from larspark.feeds.reading import BATCH_SIZE, OnError, Options, Reading, Refused
 from larspark.feeds.times import time_point
 
 # An element in memory: a time and an atom or its text; None instead of an atom only moves time.

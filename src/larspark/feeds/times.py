@@ -7,8 +7,8 @@ time point floor(microseconds since 1970-01-01T00:00Z / n).
 from datetime import UTC, datetime, timedelta
 
 from larspark.base.terms import INTEGER_MAX, constant
-from larspark.feeds.ground import shortened
-from larspark.feeds.refusal import Refused
+from larspark.feeds.ground_atoms import shortened
+from larspark.feeds.reading import Refused
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

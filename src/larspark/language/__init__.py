@@ -1,11 +1,10 @@
 """Text to trees and back: LARS, and the dialects of Ticker and Laser."""
 
-from larspark.language.codes import CODES
-from larspark.language.dialects import Dialect
-from larspark.language.files import load_program
+from larspark.language.dialect import Dialect
 from larspark.language.parser import (
     Parsed,
     ParsedFormula,
+    load_program,
     parse_atom,
     parse_formula,
     parse_program,
@@ -19,7 +18,6 @@ from larspark.language.printer import (
 )
 
 __all__ = [
-    "CODES",
     "Dialect",
     "Parsed",
     "ParsedFormula",

@@ -1,10 +1,10 @@
-"""What the parser does at every step: from tokens and pieces to pieces, rules and directives."""
+"""The steps of the parser that make directives."""
 
-from larspark.base.atoms import Atom
+from typing import NamedTuple
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Operation, Variable, Wildcard
-from larspark.language.build_directives import DirectiveSteps
-from larspark.language.build_windows import Bracketed, Children, WindowSteps
-from larspark.language.literals import number_of, text_of
 from larspark.language.pieces import (
     CallPiece,
     FormulaPiece,
@@ -21,12 +21,13 @@ from larspark.language.pieces import (
     as_term,
     as_time,
 )
-from larspark.language.tokens import Token, span_between
+from larspark.language.tokens import Token, number_of, span_between, text_of, whole_number
 from larspark.language.tree import (
     Always,
     And,
     At,
     AtomFormula,
+    Background,
     Comparison,
     Formula,
     Implies,
@@ -35,9 +36,63 @@ from larspark.language.tree import (
     Reset,
     Rule,
     Some,
+    Tick,
     Truth,
     Windowed,
 )
+from larspark.language.window_syntax import Bracketed, Children, WindowSteps, duration
+
+
+class TickDirective(NamedTuple):
+    tick: Tick
+    span: Span
+
+
+class SignaturesDirective(NamedTuple):
+    """`#input`, `#show` or `#remember`."""
+
+    word: str
+    signatures: tuple[Signature, ...]
+    span: Span
+
+
+class IncludeDirective(NamedTuple):
+    path: str
+    span: Span
+
+
+Directive = TickDirective | SignaturesDirective | IncludeDirective | Background
+
+
+class DirectiveSteps:
+    """One method for each directive."""
+
+    def tick(self, children: Children) -> TickDirective | None:
+        first, _, size = children
+        length = duration(size)
+        if length == 0:
+            size.number.source.report("L114", "a time point cannot last 0", size.number.span)
+        return TickDirective(Tick(length), span_between(first, size.last)) if length else None
+
+    def signatures_directive(self, children: Children) -> SignaturesDirective:
+        first, word, signatures = children
+        span = span_between(first, word)
+        return SignaturesDirective(word.text, tuple(signature for signature, _ in signatures), span)
+
+    def background(self, children: Children) -> Background:
+        first, _, path, _, (signature, last) = children
+        return Background(text_of(path), signature, span_between(first, last))
+
+    def include(self, children: Children) -> IncludeDirective:
+        _, _, path = children
+        return IncludeDirective(text_of(path), path.span)
+
+    def signatures(self, children: Children) -> Children:
+        return children[::2]
+
+    def signature(self, children: Children) -> tuple[Signature, Token]:
+        name, _, arity = children
+        return Signature(text_of(name), whole_number(arity) or 0), arity
 
 
 class Builder(WindowSteps, DirectiveSteps):

@@ -20,7 +20,7 @@ from larspark.base.terms import (
     Wildcard,
     constant,
 )
-from larspark.language.dialects import Dialect, ticker_relation
+from larspark.language.dialect import Dialect, ticker_relation
 from larspark.language.tokens import Token, span_between
 from larspark.language.tree import AtomFormula, Formula, Some, Truth, Window, Windowed
 

@@ -27,7 +27,7 @@ from larspark.language.tree import (
     Window,
     Windowed,
 )
-from larspark.language.windows import tick_text
+from larspark.language.window_syntax import tick_text
 
 
 def program_text(program: Program) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from larspark.base.problems import LONGEST_EXCERPT, Problem, Severity, Span
-from larspark.language.dialects import Dialect
+from larspark.language.dialect import Dialect
 from larspark.language.tree import Tick
 
 # So many errors, and so many warnings, are listed for one text.

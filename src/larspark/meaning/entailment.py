@@ -23,9 +23,9 @@ from larspark.meaning.grounding import (
     GroundTruth,
     GroundWindowed,
 )
-from larspark.meaning.horizon import NO_HORIZON, Horizon, time_points
+from larspark.meaning.open_timeline import NO_HORIZON, Horizon, time_points
 from larspark.meaning.streams import Stream
-from larspark.meaning.windows import apply_window, matches
+from larspark.meaning.window_functions import apply_window, matches
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,9 @@ from larspark.language.tree import (
     Window,
     Windowed,
 )
-from larspark.meaning.values import NoValueError, Substitution, compare, value
-from larspark.meaning.walk import children, depth
-from larspark.meaning.windows import GroundWindow, GroupWindow
+from larspark.logic.traversal import children, depth
+from larspark.logic.values import NoValueError, Substitution, compare, value
+from larspark.meaning.window_functions import GroundWindow, GroupWindow
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import assert_never
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
 from larspark.language.tree import NamedWindow
-from larspark.meaning.conditions import FALSE, TRUE, Circuit
+from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import (
     Ground,
@@ -31,9 +31,9 @@ from larspark.meaning.grounding import (
     GroundTruth,
     GroundWindowed,
 )
-from larspark.meaning.horizon import time_points
+from larspark.meaning.open_timeline import time_points
 from larspark.meaning.streams import Stream, numbers_of
-from larspark.meaning.windows import apply_window, matches
+from larspark.meaning.window_functions import apply_window, matches
 
 
 def satisfies(structure: Structure, t: int, formula: Ground) -> bool:

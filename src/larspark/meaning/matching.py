@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
+from larspark.analysis.frames import linear
+from larspark.analysis.safety import bound_after
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant, Term, Variable, Wildcard
@@ -30,14 +32,12 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.meaning.frames import linear
+from larspark.logic.traversal import term_variables, variables, walk
+from larspark.logic.values import NoValueError, compare, value
 from larspark.meaning.grounding import ground_window
-from larspark.meaning.horizon import refuse_length
-from larspark.meaning.safety import bound_after
+from larspark.meaning.open_timeline import refuse_length
 from larspark.meaning.streams import Stream
-from larspark.meaning.values import NoValueError, compare, value
-from larspark.meaning.walk import term_variables, variables, walk
-from larspark.meaning.windows import apply_window
+from larspark.meaning.window_functions import apply_window
 
 Binding: TypeAlias = dict[str, Constant]
 

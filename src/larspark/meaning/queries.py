@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 
+from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.language.tree import At, Formula
-from larspark.meaning.conditions import TRUE
+from larspark.logic.circuit import TRUE
+from larspark.logic.traversal import variables, walk
+from larspark.logic.values import NoValueError, order_key
 from larspark.meaning.entailment import Structure
-from larspark.meaning.frames import linear
 from larspark.meaning.grounding import Ground, check_depth, ground
-from larspark.meaning.horizon import NO_HORIZON, time_points
 from larspark.meaning.labelling import Labelling
 from larspark.meaning.matching import Binding, Matcher
+from larspark.meaning.open_timeline import NO_HORIZON, time_points
 from larspark.meaning.streams import Stream, Universe
-from larspark.meaning.values import NoValueError, order_key
-from larspark.meaning.walk import variables, walk
 
 
 def query(

@@ -3,10 +3,10 @@
 from collections import deque
 from collections.abc import Iterator
 
+from larspark.analysis.checked import Lookback
 from larspark.base.atoms import Atom
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.meaning.checked import Lookback
 
 
 class History:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import constant
-from larspark.meaning.checked import Checked
-from larspark.meaning.oracle import Oracle
-from larspark.run.answers import PointAnswers
-from larspark.run.listed import ListedModels
+from larspark.meaning.output_stream import Oracle
+from larspark.run.answers import ListedModels, PointAnswers
 from larspark.run.protocol import Model, Point, Settings
 
 _MAGIC = b"larspark oracle 1\n"

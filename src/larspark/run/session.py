@@ -8,13 +8,13 @@ from functools import cached_property
 
 import pyarrow.compute as pc
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
-from larspark.meaning.checked import Checked
-from larspark.run.engines import WATCHING, choose, make_engine
 from larspark.run.protocol import Answers, Engine, Model, Settings
-from larspark.run.saved import SavedState, program_identity
+from larspark.run.registry import WATCHING, choose, make_engine
+from larspark.run.state import SavedState, program_identity
 
 # Engines add window sizes to time points and must stay within 64 bits.
 FURTHEST = 2**59

@@ -15,17 +15,17 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.reading import OnError
 from larspark.language import tree
 from larspark.run.protocol import Settings
-from larspark.scale import step, survey
-from larspark.scale.failing import problems
-from larspark.scale.layout import Wish
-from larspark.scale.look import survey_of
-from larspark.scale.prepare import Prepared, prepare
-from larspark.scale.shapes import Given, check_sources, find_file_sources, find_sources
-from larspark.scale.spread import Sources, answers_of, parallelism, session_of
-from larspark.scale.sql import DataFrame
-from larspark.scale.staged import answers_in_stages
-from larspark.scale.telling import telling
-from larspark.scale.typed import read_columns, read_signature, typed_answers
+from larspark.scale import piece_step as step
+from larspark.scale import survey
+from larspark.scale.collected_answers import read_columns, read_signature, typed_answers
+from larspark.scale.dataframe_facts import Given, check_sources, find_file_sources, find_sources
+from larspark.scale.exchange import Sources, answers_of, parallelism, session_of
+from larspark.scale.failures import problems, telling
+from larspark.scale.first_look import survey_of
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import Prepared, prepare
+from larspark.scale.spark_session import DataFrame
+from larspark.scale.staged_batch import answers_in_stages
 
 _LOG = logging.getLogger(__name__)
 

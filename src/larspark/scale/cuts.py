@@ -22,18 +22,18 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from larspark.analysis.checked import Checked
+from larspark.analysis.dependencies import evaluation_order
+from larspark.analysis.fragment import is_choice
+from larspark.analysis.frames import first_frame, frames
+from larspark.analysis.partition import Key, partition_obstacles
+from larspark.analysis.reach import Reach, placements, variable_times
+from larspark.analysis.signatures import Roles
+from larspark.analysis.stages import Stage, find_stages
 from larspark.base.atoms import Signature
 from larspark.language import rule_text, window_text
 from larspark.language.tree import AtomFormula, NamedWindow, Rule, TupleWindow, Window, Windowed
-from larspark.meaning.checked import Checked
-from larspark.meaning.dependencies import evaluation_order
-from larspark.meaning.fragment import is_choice
-from larspark.meaning.frames import first_frame, frames
-from larspark.meaning.partition import Key, partition_obstacles
-from larspark.meaning.reach import Reach, placements, variable_times
-from larspark.meaning.signatures import Roles
-from larspark.meaning.stages import Stage, find_stages
-from larspark.meaning.walk import formulas, walk
+from larspark.logic.traversal import formulas, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Cuts:
     """The cuts of a program; where there is none, the obstacles say why.
 
     >>> from larspark.language import parse_program
-    >>> from larspark.meaning.check import check
+    >>> from larspark.analysis.check import check
     >>> program = parse_program("hot(S) :- [5] always temp(S, V), V > 30.").program
     >>> find_cuts(check(program)).lookback
     5
@@ -84,7 +84,7 @@ def explain_cuts(checked: Checked) -> list[str]:
     """How the program runs on Spark, in words.
 
     >>> from larspark.language import parse_program
-    >>> from larspark.meaning.check import check
+    >>> from larspark.analysis.check import check
     >>> program = parse_program("busy :- [#3] some tram(_).").program
     >>> for line in explain_cuts(check(program)):
     ...     print(line)
@@ -127,7 +127,7 @@ def looks_further(checked: Checked, reach: int) -> Iterator[str]:
     """The rules that look back further than so many time points.
 
     >>> from larspark.language import parse_program
-    >>> from larspark.meaning.check import check
+    >>> from larspark.analysis.check import check
     >>> program = parse_program("p :- [5] some a. q :- [60] some b(_).").program
     >>> list(looks_further(check(program), 20))
     ['line 1, `q :- [60] some b(_).`: it looks for `b(_)` further back']

@@ -2,11 +2,16 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.scale.cuts import Cuts
+from larspark.scale.survey import Survey
 
 # Pieces with fewer facts than this are not worth their own task.
 SMALL_PIECE = 50_000
@@ -146,3 +151,59 @@ def slice_starts(
     shares = [upto[-1] * number / slices for number in range(1, slices)]
     starts = {inside[min(bisect_left(upto, share), len(inside) - 1)][0] for share in shares}
     return tuple(sorted({first, *starts}))
+
+
+class Wish(NamedTuple):
+    """How many shards and slices a user asks for; None leaves it to the data."""
+
+    shards: int | None = None
+    slices: int | None = None
+
+
+def allowed_cuts(cuts: Cuts, hindsight: bool, wish: Wish) -> Cuts:
+    """The cuts that a run may use; what was asked for and cannot be is refused."""
+    if hindsight:
+        ahead = "with hindsight an answer can look at the whole future"
+        cuts = replace(cuts, lookback=None, time_obstacles=(*cuts.time_obstacles, ahead))
+    problems = []
+    for name, number in zip(("shards", "slices"), wish, strict=True):
+        if number is not None and number < 1:
+            problems.append(Problem("L482", f"{name} cannot be {number}", hint="1 or more"))
+    if wish.shards is not None and wish.shards > 1 and cuts.key is None and not cuts.stages:
+        problems.append(_impossible("shards", cuts.key_obstacles))
+    if wish.slices is not None and wish.slices > 1 and cuts.lookback is None:
+        problems.append(_impossible("slices", cuts.time_obstacles))
+    if problems:
+        raise LarsparkError(problems)
+    return cuts
+
+
+def lay_out(cuts: Cuts, wish: Wish, seen: Survey, first: int, last: int, parallelism: int) -> Grid:
+    """The grid of a run over [first, last], chosen from the data where nobody wished for it.
+
+    More than one shard without a key for the whole program means stages.
+    """
+    wanted = wanted_pieces(seen.facts, parallelism)
+    length = last - first + 1
+    shards, slices = wish
+    if shards is None:
+        keyed = cuts.key is not None or cuts.stages_pay
+        shards = choose_shards(wanted, seen.buckets) if keyed else 1
+        sliced = cuts.lookback is not None and short_overlap(wanted, length, cuts.lookback)
+        if cuts.key is None and cuts.lookback is not None:
+            # Slices are simpler than stages, so stages are for what slices cannot do.
+            sliced |= choose_slices(wanted, 1, (), length, cuts.lookback) >= wanted
+        at_once = cuts.key is not None and 1 < shards == wanted <= parallelism
+        if slices is None and sliced and not (at_once and many_keys(shards, seen.buckets)):
+            shards = 1
+    if slices is None:
+        slices = 1
+        if cuts.lookback is not None:
+            slices = choose_slices(wanted, shards, seen.buckets, length, cuts.lookback)
+    starts = slice_starts(first, last, slices, seen.times, seen.weights)
+    return Grid(shards, starts, last, cuts.lookback or 0)
+
+
+def _impossible(what: str, obstacles: tuple[str, ...]) -> Problem:
+    message = f"the program cannot be cut into {what}"
+    return Problem("L482", message, hint="; ".join(obstacles))

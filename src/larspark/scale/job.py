@@ -8,16 +8,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
+from larspark.analysis.partition import Key
+from larspark.analysis.stages import Stage, find_stages, kept_apart, restricted
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError
 from larspark.feeds import parse_ground_atom
 from larspark.language import parse_program
 from larspark.language.tree import Rule
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.meaning.partition import Key
-from larspark.meaning.stages import Stage, find_stages, kept_apart, restricted
-from larspark.meaning.walk import witnesses
+from larspark.logic.traversal import witnesses
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 from larspark.scale.buckets import bucket

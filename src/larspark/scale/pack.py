@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from larspark.base.facts import Segment
 from larspark.scale.buckets import bucket_column
-from larspark.scale.facts import Shape, find_facts
 from larspark.scale.job import Loaded, load
+from larspark.scale.table_facts import Shape, find_facts
 
 SCHEMA = pa.schema(
     [

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from larspark.analysis.checked import Checked, Edge, Lookback
+from larspark.analysis.dependencies import negative_cycle
+from larspark.analysis.partition import partition_obstacles
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity
 from larspark.language import program_text, rule_text
-from larspark.meaning.checked import Checked, Edge, Lookback
-from larspark.meaning.dependencies import negative_cycle
-from larspark.meaning.partition import partition_obstacles
 
 _WIDTH = 16
 

@@ -1,8 +1,10 @@
-"""Where output goes: people at a terminal get colours, pipes and files get JSON Lines."""
+"""Text that cannot steer a terminal."""
 
 import json
+import re
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +14,23 @@ from rich.console import Console
 from rich.control import Control
 from rich.segment import ControlType
 
+from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import Stream
 from larspark.feeds.live import Sink, is_live, open_sink
-from larspark.show.printable import printable
+
+# Control characters but for the tab, and those that turn the direction of writing around.
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """A line of text that cannot steer a terminal, whatever a stream holds.
+
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return _CONTROL.sub("\ufffd", text)
+
 
 # A line of a pipe has no end of its own.
 PLAIN_WIDTH = 100
@@ -145,3 +160,41 @@ def say_what_was_skipped(stream: Stream) -> None:
     complain(stream.problems)
     if stream.skipped:
         errors.print(f"skipped {stream.skipped} of {stream.skipped + stream.facts} facts")
+
+
+# Who waits less, in seconds, needs no bar.
+SHORT = 0.7
+_WIDTH = 24
+
+
+@contextmanager
+def reading_progress(
+    stream: Stream, batches: Iterable[AnyBatch], line: StatusLine = status_line
+) -> Iterator[Iterable[AnyBatch]]:
+    """The same batches; while they are worked off, a bar shows how much of them was read."""
+    begun = time.monotonic()
+
+    def watched() -> Iterator[AnyBatch]:
+        for batch in batches:
+            yield batch
+            seconds = time.monotonic() - begun
+            if seconds > SHORT:
+                line.show(progress_text(stream.share, stream.facts, stream.last_t, seconds))
+
+    try:
+        yield watched()
+    finally:
+        line.clear()
+
+
+def progress_text(share: float | None, facts: int, t: int | None, seconds: float) -> str:
+    """A bar and counts.
+
+    >>> progress_text(0.5, 30_000, 17, 2.0)
+    '━━━━━━━━━━━━──────────── 50% · 30,000 facts · 15,000 facts/s · t 17'
+    """
+    counts = f"{facts:,} facts · {facts / seconds:,.0f} facts/s · t {t}"
+    if share is None:
+        return counts
+    done = round(share * _WIDTH)
+    return f"{'━' * done}{'─' * (_WIDTH - done)} {share:.0%} · {counts}"

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import Problem
-from larspark.feeds.live.clock import Clock
-from larspark.feeds.live.order import ClockOrder
+from larspark.feeds.live.wall_clock import Clock, ClockOrder
 from larspark.feeds.reading import Options, Reading
 
 # What the clock shows when something comes, and the times that the facts of it carry.

@@ -3,7 +3,7 @@
 import pytest
 
 from larspark.base.problems import LarsparkError
-from larspark.feeds.live.place import MqttPlace, TcpPlace, parse_place
+from larspark.feeds.live.address import MqttPlace, TcpPlace, parse_place
 
 
 @pytest.mark.parametrize(

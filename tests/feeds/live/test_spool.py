@@ -11,8 +11,8 @@ from paho.mqtt.enums import CallbackAPIVersion
 from tests.feeds.live.broker import MOSQUITTO, Gate, RunningBroker, free_port
 
 from larspark.base.problems import LarsparkError
-from larspark.feeds.live import spool as spooling
-from larspark.feeds.live.spool import spool
+from larspark.feeds.live import mqtt_spool as spooling
+from larspark.feeds.live.mqtt_spool import spool
 
 
 @pytest.fixture(scope="module")

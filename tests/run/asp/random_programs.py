@@ -10,12 +10,12 @@ from collections.abc import Callable
 from random import Random
 from typing import TypeVar
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Element, fact
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Severity
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
 
 Result = TypeVar("Result")
 

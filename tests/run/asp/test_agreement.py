@@ -19,18 +19,18 @@ from tests.run.asp.random_programs import (
     unless_refused,
 )
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element
 from larspark.base.problems import LarsparkError
-from larspark.meaning import search
-from larspark.meaning.checked import Checked
-from larspark.meaning.oracle import Oracle
-from larspark.run.asp import translate
-from larspark.run.asp.engine import AspEngine
-from larspark.run.asp.stepping import SteppingEngine
-from larspark.run.engines import make_engine
+from larspark.meaning import minimal_models as search
+from larspark.meaning.output_stream import Oracle
+from larspark.run.answer_sets import flp_translation as translate
+from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.stepping import SteppingEngine
+from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.oracle import OracleEngine
 from larspark.run.protocol import Engine, Settings
-from larspark.run.tms.engine import TmsEngine
+from larspark.run.registry import make_engine
 
 seeds = st.integers(0, 2**32)
 Made = TypeVar("Made", bound=Engine)

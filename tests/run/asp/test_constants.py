@@ -8,11 +8,11 @@ from tests.run.asp.random_programs import batch, checked, examples
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.terms import INTEGER_MAX, INTEGER_MIN, Constant
 from larspark.language import program_text
-from larspark.meaning.oracle import output_stream
-from larspark.run.asp.engine import AspEngine
-from larspark.run.asp.symbols import Symbols, constant
+from larspark.meaning.output_stream import output_stream
+from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.encoding_text import Symbols, constant
+from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.protocol import Settings
-from larspark.run.tms.engine import TmsEngine
 
 HOSTILE = [
     '"). #script(python) import os. #end. p("',

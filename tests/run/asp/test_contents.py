@@ -9,9 +9,15 @@ from tests.run.asp.random_programs import examples, seeded, stream
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
 from larspark.language.tree import FilterWindow, TimeWindow, TupleWindow
-from larspark.run.asp.contents import ComputedContent, content
-from larspark.run.asp.elements import Arrival, Elements
-from larspark.run.asp.views import GroundWindow, GroupWindow, View, apply
+from larspark.run.answer_sets.stream_views import (
+    Arrival,
+    Elements,
+    GroundWindow,
+    GroupWindow,
+    View,
+    apply,
+)
+from larspark.run.answer_sets.window_contents import ComputedContent, content
 
 P, S = Signature("p", 1), Signature("s", 2)
 PREDICATES = (P, Signature("q", 1), Signature("r", 0), S)

@@ -9,13 +9,14 @@ from random import Random
 import pytest
 from tests.run.asp.random_programs import batch, checked, seeded
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
-from larspark.meaning.checked import Checked
-from larspark.run.asp import grounder, live
-from larspark.run.asp.engine import AspEngine
-from larspark.run.asp.stepping import SteppingEngine
+from larspark.run.answer_sets import grounder
+from larspark.run.answer_sets import live_solver as live
+from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.stepping import SteppingEngine
+from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.protocol import Settings
-from larspark.run.tms.engine import TmsEngine
 
 TICKS = int(os.environ.get("LARSPARK_SOAK", "2000"))
 NODES = 6

@@ -5,12 +5,15 @@ from dataclasses import replace
 import pytest
 from tests.run.asp.random_programs import batch, checked
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
 from larspark.language.tree import Formula, Not, Rule
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
+from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.stepping import SteppingEngine
+from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.asp import (
     conditions,
     grounder,
@@ -21,10 +24,7 @@ from larspark.run.asp import (
     stepping,
     watch,
 )
-from larspark.run.asp.engine import AspEngine
-from larspark.run.asp.stepping import SteppingEngine
 from larspark.run.protocol import Settings
-from larspark.run.tms.engine import TmsEngine
 
 
 def refusal(text: str, mode: str, elements: list[Element] | None = None) -> tuple[str, str]:

@@ -6,13 +6,13 @@ from itertools import islice
 import pytest
 from tests.run.asp.random_programs import batch, checked
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
-from larspark.meaning.checked import Checked
-from larspark.run.asp.engine import AspEngine
-from larspark.run.asp.evaluators import SEVERAL
+from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.evaluators import SEVERAL
+from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.protocol import Model, Settings
-from larspark.run.tms.engine import TmsEngine
 
 
 def program(text: str) -> Checked:

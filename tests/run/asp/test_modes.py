@@ -13,14 +13,15 @@ from tests.run.asp.random_programs import (
     unless_refused,
 )
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
-from larspark.meaning.checked import Checked
-from larspark.run.asp import grounder, live
-from larspark.run.asp.engine import AspEngine
-from larspark.run.asp.stepping import SteppingEngine
+from larspark.run.answer_sets import grounder
+from larspark.run.answer_sets import live_solver as live
+from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.stepping import SteppingEngine
+from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.protocol import Settings
-from larspark.run.tms.engine import TmsEngine
 
 seeds = st.integers(0, 2**32)
 Outputs = list[tuple[int, int | None, frozenset[Atom] | None]]

@@ -6,20 +6,18 @@ from tests.meaning import test_theorems as theorems
 from tests.meaning.test_theorems import WITH_PINS, WITHOUT_PINS, automata, automaton_program
 from tests.run.asp.random_programs import batch, checked, examples
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import Severity
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.run.asp.core import Core, encode
-from larspark.run.asp.elements import Elements
-from larspark.run.asp.engine import AspEngine
-from larspark.run.asp.feeds import Feeds
-from larspark.run.asp.grounder import Grounder
-from larspark.run.asp.plain import plain_rules
-from larspark.run.asp.symbols import Symbols
-from larspark.run.asp.text import Text
-from larspark.run.asp.views import View
+from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.encoding import Core, encode
+from larspark.run.answer_sets.encoding_text import Symbols, Text
+from larspark.run.answer_sets.given_relations import Feeds
+from larspark.run.answer_sets.grounder import Grounder
+from larspark.run.answer_sets.plain_rules import plain_rules
+from larspark.run.answer_sets.stream_views import Elements, View
 from larspark.run.protocol import Settings
 
 Rule = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]

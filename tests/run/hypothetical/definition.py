@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, fact
 from larspark.base.terms import Variable, Wildcard
 from larspark.language import parse_atom, parse_formula, parse_program
 from larspark.language.tree import Formula
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
 from larspark.run.hypothetical import HypotheticalAnswer, TimedAtom
 
 CONSTANTS = ("a", "b")

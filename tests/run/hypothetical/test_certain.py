@@ -13,7 +13,7 @@ from tests.run.hypothetical.definition import (
     streams,
 )
 
-from larspark.meaning.oracle import Oracle, output_stream
+from larspark.meaning.output_stream import Oracle, output_stream
 from larspark.run.hypothetical import hypothesize
 
 QUERY = formula("@T r(X)")

@@ -7,7 +7,7 @@ from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_atom
 from larspark.run.hypothetical import HypotheticalAnswer, hypothesize
-from larspark.run.hypothetical.prepare import prepare
+from larspark.run.hypothetical.offline_step import prepare
 
 TURBINES = """
 @T flag(X)   :- @T temp(X, high).

@@ -5,7 +5,7 @@ import random
 from tests.run.hypothetical.definition import checked, formula
 
 from larspark.base.atoms import Atom, fact
-from larspark.meaning.oracle import output_stream
+from larspark.meaning.output_stream import output_stream
 from larspark.run.hypothetical import ChangeKind, Hypotheses
 
 PROGRAM = """

@@ -12,8 +12,8 @@ from larspark.base.problems import LarsparkError, Severity
 from larspark.language import parse_atom
 from larspark.language.tree import AtomFormula, Rule
 from larspark.run.hypothetical import Hypotheses
-from larspark.run.hypothetical.dependence import Edge, unstratified
-from larspark.run.hypothetical.prepare import prepare
+from larspark.run.hypothetical.offline_step import prepare
+from larspark.run.hypothetical.rule_dependencies import Edge, unstratified
 
 
 def clauses(program: str, query: str = "@T alarm(M)", background: tuple[str, ...] = ()) -> set[str]:

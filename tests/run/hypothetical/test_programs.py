@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from tests.run.hypothetical.definition import Token, checked, elements, formula, streams
 
 from larspark.language import parse_atom
-from larspark.meaning.oracle import output_stream
+from larspark.meaning.output_stream import output_stream
 from larspark.run.hypothetical import hypothesize
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "12"))

@@ -7,6 +7,7 @@ texts would take most of the time.
 from dataclasses import dataclass
 from random import Random
 
+from larspark.analysis.safety import bound_variables
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
 from larspark.language.tree import (
@@ -29,8 +30,7 @@ from larspark.language.tree import (
     Window,
     Windowed,
 )
-from larspark.meaning.safety import bound_variables
-from larspark.meaning.walk import variables
+from larspark.logic.traversal import variables
 
 INPUTS = {"a": 1, "b": 1, "c": 2, "e": 0}
 BACKGROUND = {"k": 1, "m": 2}

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from larspark.base.atoms import Signature
 from larspark.run.interval import store as store_module
-from larspark.run.interval.clock import Clock
+from larspark.run.interval.interval_answers import Outputs
+from larspark.run.interval.kernels.expire import cover_drop, cover_settle
 from larspark.run.interval.kernels.layout import NONE, Ints
-from larspark.run.interval.kernels.settle import cover_drop, cover_settle
 from larspark.run.interval.nodes import Distinct
-from larspark.run.interval.outputs import Outputs
-from larspark.run.interval.readings import picking
+from larspark.run.interval.row_programs import picking
+from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import Store
 
 Key = tuple[int, int]

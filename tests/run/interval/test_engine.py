@@ -9,16 +9,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError
 from larspark.base.terms import constant
 from larspark.feeds.stream import Stream
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.run.interval.answers import IntervalAnswers
 from larspark.run.interval.engine import IntervalEngine
+from larspark.run.interval.interval_answers import IntervalAnswers
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 

@@ -5,15 +5,15 @@ from random import Random
 import pyarrow as pa
 from tests.run.interval.random_programs import Case, Generator
 
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
+from larspark.analysis.dependencies import evaluation_order
+from larspark.analysis.stages import Stage, restricted
 from larspark.base.atoms import Signature
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError
-from larspark.meaning.check import check
-from larspark.meaning.checked import Checked
-from larspark.meaning.dependencies import evaluation_order
-from larspark.meaning.stages import Stage, restricted
 from larspark.run.interval.engine import IntervalEngine
-from larspark.run.interval.handing import Derived
+from larspark.run.interval.stage_exchange import Derived
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from larspark.base.terms import Arithmetic, Constant, Variable
 from larspark.run.interval.arrivals import Chunk, distinct_elements
-from larspark.run.interval.clock import Clock
-from larspark.run.interval.constants import Constants
+from larspark.run.interval.body_steps import WhereStep, where_step
+from larspark.run.interval.count_profiles import Profile, WindowSize
+from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels import scan, select
 from larspark.run.interval.kernels.layout import FOREVER, Ints
-from larspark.run.interval.profiles import Profile, WindowSize
-from larspark.run.interval.readings import (
+from larspark.run.interval.row_programs import (
     Reading,
     Window,
     joined_readings,
@@ -24,7 +24,7 @@ from larspark.run.interval.readings import (
     reading,
     within_timeline,
 )
-from larspark.run.interval.steps import WhereStep, where_step
+from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import Run, Store
 
 LAST = 30

@@ -4,11 +4,11 @@ from random import Random
 
 import pytest
 
+from larspark.analysis.check import check
 from larspark.base.atoms import Atom, Element
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program
-from larspark.meaning.check import check
-from larspark.meaning.oracle import output_stream
+from larspark.meaning.output_stream import output_stream
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.base.atoms import Signature
-from larspark.run.interval.clock import Clock
 from larspark.run.interval.kernels.layout import FOREVER, Ints
-from larspark.run.interval.tuples import Among, Elements, LastOfGroups, LastTuples
+from larspark.run.interval.run_clock import Clock
+from larspark.run.interval.tuple_windows import Among, Elements, LastOfGroups, LastTuples
 
 P = Signature("p", 2)
 # Elements (key, number) at the time points 1, 2, ...; the same one may come again later.

@@ -4,9 +4,9 @@ import pytest
 from tests.run.asp.random_programs import batch, checked
 
 from larspark.base.atoms import Atom, Element, fact
-from larspark.run.asp.engine import AspEngine
+from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.protocol import Settings
-from larspark.run.tms.engine import TmsEngine
 
 
 def engine(text: str) -> TmsEngine:

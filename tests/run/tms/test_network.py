@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.run.asp.random_programs import examples, seeded
 
-from larspark.run.tms.network import Network
-from larspark.run.tms.search import GiveUpError
+from larspark.run.answer_sets.justifications import Network
+from larspark.run.answer_sets.label_search import GiveUpError
 
 GroundRule = tuple[int, tuple[int, ...], tuple[int, ...]]
 

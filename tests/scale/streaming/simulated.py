@@ -10,12 +10,12 @@ import pyarrow as pa
 from tests.scale.piecewise import Interval, local_answers
 
 from larspark.base.atoms import Element, atom_text
-from larspark.scale.facts import atom_shape
 from larspark.scale.grid import Grid
-from larspark.scale.prepare import Prepared
-from larspark.scale.streaming import step as stepping
+from larspark.scale.job_plan import Prepared
+from larspark.scale.streaming import shard_step as stepping
 from larspark.scale.streaming.intake import Parcel, pack_for_shards
-from larspark.scale.streaming.live import Live
+from larspark.scale.streaming.stream_job import Live
+from larspark.scale.table_facts import atom_shape
 
 # An element and the number of its arrival.
 Numbered = tuple[int, Element]

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 from larspark.base.problems import LarsparkError
-from larspark.bench import spark_streaming
+from larspark.bench import spark_stream as spark_streaming
 
 pytestmark = pytest.mark.xdist_group("spark")
 

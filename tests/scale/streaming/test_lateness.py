@@ -13,9 +13,9 @@ from tests.scale.streaming.simulated import Simulated, final_intervals, live_for
 from larspark.base.atoms import Element, atom_text, fact
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import Prepared, prepare
-from larspark.scale.streaming.live import check_choices, time_points
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import Prepared, prepare
+from larspark.scale.streaming.stream_job import check_choices, time_points
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "40"))
 

@@ -14,8 +14,8 @@ from tests.scale.streaming.simulated import Simulated, live_for, out_of_order, r
 from larspark.base.atoms import Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import Prepared, prepare
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import Prepared, prepare
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "30"))
 

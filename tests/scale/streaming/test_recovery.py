@@ -23,11 +23,11 @@ from tests.scale.streaming.simulated import final_intervals, out_of_order
 from larspark.base.atoms import Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import prepare
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import prepare
 
 pytest.importorskip("pyspark")
-from larspark.scale.streaming.query import stream
+from larspark.scale.streaming.stream_query import stream
 
 pytestmark = pytest.mark.xdist_group("spark")
 

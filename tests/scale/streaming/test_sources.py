@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 from larspark.base.problems import LarsparkError
-from larspark.scale.streaming import growing
+from larspark.scale.streaming import growing_file as growing
 from larspark.spark import follow, json_lines, spool, stream, wait
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -9,9 +9,9 @@ from tests.scale.streaming.simulated import Simulated, live_for
 from larspark.base.atoms import Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import prepare
-from larspark.scale.streaming.state import read_state
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import prepare
+from larspark.scale.streaming.shard_state import read_state
 
 OLD = "p(X) :- [1] some a(X)."
 NEW = "p(X) :- [3] some a(X). q(X) :- a(X)."

@@ -20,8 +20,8 @@ from larspark.base.atoms import Atom, Element
 from larspark.base.problems import LarsparkError
 from larspark.language import tree
 from larspark.run.protocol import Settings
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import prepare
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import prepare
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "40"))
 

@@ -23,9 +23,9 @@ from tests.scale.streaming.simulated import (
 from larspark.base.atoms import atom_text
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.layout import Wish
-from larspark.scale.prepare import prepare
-from larspark.scale.streaming.keys import shard_keys, spark_hash
+from larspark.scale.grid import Wish
+from larspark.scale.job_plan import prepare
+from larspark.scale.streaming.intake import shard_keys, spark_hash
 
 pytest.importorskip("pyspark")
 from larspark.spark import json_lines, stream, wait, watch

@@ -12,18 +12,18 @@ from typing import TypeAlias
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Constant, Variable, Wildcard
+from larspark.run.hypothetical.dataset import Undecided
 from larspark.run.hypothetical.goals import Goal
-from larspark.run.hypothetical.literals import Denied
 from larspark.run.hypothetical.patterns import (
     ORIGIN,
+    Denied,
     Pattern,
     Slot,
     Time,
     object_names,
     put_time,
 )
-from larspark.run.hypothetical.rules import Denial, Occurrence
-from larspark.run.hypothetical.solving import Undecided
+from larspark.run.hypothetical.temporal_rules import Denial, Occurrence
 
 Values: TypeAlias = tuple[Constant | None, ...]
 # One end for each time variable; an upper end may be infinite.

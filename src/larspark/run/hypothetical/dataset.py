@@ -5,7 +5,19 @@ from typing import TypeAlias, cast
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Constant
+from larspark.base.terms import Constant, Variable
+from larspark.run.hypothetical.patterns import (
+    ORIGIN,
+    Condition,
+    Expression,
+    Pattern,
+    Slot,
+    Time,
+    holds,
+    object_names,
+    time_names,
+    value_of,
+)
 
 Row: TypeAlias = tuple[Constant, ...]
 
@@ -95,3 +107,130 @@ def row_of(atom: Atom) -> Row:
         hint = "constants are integers, floats and text"
         raise LarsparkError(Problem("L477", f"`{atom}` is no fact: it is not ground", hint=hint))
     return cast(Row, atom.args)
+
+
+class Unknown(str):
+    """Stands for a value that is not known: equal to itself, and to nothing else for certain."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+
+Known: TypeAlias = Mapping[str, Constant]
+# A comparison, or background atoms that must be missing, with variables that are not known yet.
+Undecided: TypeAlias = Condition | Pattern
+
+
+def value(slot: Slot, known: Known) -> Constant | None:
+    """The value of a slot, if it is known."""
+    match slot:
+        case Variable(name):
+            return known.get(name)
+        case Time(variable, offset):
+            base = 0 if variable == ORIGIN else known.get(variable)
+            return base + offset if isinstance(base, int) else None
+        case int() | float() | str():
+            return slot
+        case _:
+            return None
+
+
+def solutions(
+    rigid: tuple[Pattern, ...],
+    checks: Iterable[Undecided],
+    known: Known,
+    background: Background,
+) -> Iterator[tuple[Known, tuple[Undecided, ...]]]:
+    """All ways to find the background atoms, with the values known then and the checks left."""
+    settled = _checked(tuple(checks), known, background)
+    if settled is None:
+        return
+    known, left = settled
+    if not rigid:
+        yield known, left
+        return
+    # The atom with the most known arguments has the fewest rows.
+    atom = max(rigid, key=lambda pattern: sum(value(a, known) is not None for a in pattern.args))
+    others = tuple(pattern for pattern in rigid if pattern is not atom)
+    wanted = [value(arg, known) for arg in atom.args]
+    for row in background.matching(atom.signature, wanted):
+        bound = matched(atom, row, known)
+        if bound is not None:
+            yield from solutions(others, left, bound, background)
+
+
+def matched(pattern: Pattern, row: tuple[Constant, ...], known: Known) -> Known | None:
+    """What is known when the pattern is this row; None when it cannot be."""
+    bound = dict(known)
+    for arg, constant in zip(pattern.args, row, strict=True):
+        have = value(arg, bound)
+        if have is not None:
+            if have != constant:
+                return None
+        elif isinstance(arg, Variable):
+            bound[arg.name] = constant
+        elif isinstance(arg, Time):
+            if not isinstance(constant, int):
+                return None
+            bound[arg.variable] = constant - arg.offset
+    return bound
+
+
+def _checked(
+    checks: tuple[Undecided, ...], known: Known, background: Background
+) -> tuple[Known, tuple[Undecided, ...]] | None:
+    """Decide what can be decided, also with values that equations give."""
+    bound = dict(known)
+    left = list(checks)
+    progress = True
+    while progress:
+        progress = False
+        for check in tuple(left):
+            outcome = _decided(check, bound, background)
+            if outcome is False:
+                return None
+            if outcome is True:
+                left.remove(check)
+                progress = True
+    return bound, tuple(left)
+
+
+def _decided(check: Undecided, bound: dict[str, Constant], background: Background) -> bool | None:
+    if isinstance(check, Pattern):
+        wanted = [value(arg, bound) for arg in check.args]
+        unknown = any(
+            have is None and isinstance(arg, Variable | Time)
+            for have, arg in zip(wanted, check.args, strict=True)
+        )
+        if any(isinstance(have, Unknown) for have in wanted):
+            return None
+        rows = background.matching(check.signature, wanted)
+        return not rows if not rows or not unknown else None
+    sides = (check.left, check.right)
+    names = (*object_names(sides), *time_names(sides))
+    if any(isinstance(bound.get(name), Unknown) for name in names):
+        return None
+    unknown_names = {name for name in names if name != ORIGIN and name not in bound}
+    if not unknown_names:
+        return holds(check, lambda slot: value(slot, bound))
+    if check.relation == "=" and len(unknown_names) == 1:
+        for one, other in (sides, sides[::-1]):
+            if isinstance(one, Variable) and one.name in unknown_names:
+                return _assigned(one.name, other, bound)
+    return None
+
+
+def _assigned(name: str, expression: Expression, bound: dict[str, Constant]) -> bool | None:
+    if name in object_names((expression,)):
+        return None
+    result = value_of(expression, lambda slot: value(slot, bound))
+    if result is None:
+        return False
+    bound[name] = result
+    return True

@@ -17,8 +17,8 @@ from larspark.run.hypothetical.patterns import (
     put_time,
     time_names,
 )
-from larspark.run.hypothetical.rules import NOW, Conjunction, Occurrence, TemporalRule
-from larspark.run.hypothetical.scope import time_pairs
+from larspark.run.hypothetical.temporal_rules import NOW, Conjunction, Occurrence, TemporalRule
+from larspark.run.hypothetical.window_scope import time_pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,21 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, Row
 from larspark.base.problems import Problem
 from larspark.base.terms import Variable
 from larspark.language.tree import At, AtomFormula, Formula
-from larspark.meaning.checked import Checked
-from larspark.meaning.walk import walk
-from larspark.run.hypothetical.answers import (
+from larspark.logic.traversal import walk
+from larspark.run.hypothetical.hypothesize import Hypotheses
+from larspark.run.hypothetical.ranked_answers import (
     ChangeKind,
     HypotheticalAnswer,
     TimedAtom,
     answer_fields,
     rank,
 )
-from larspark.run.hypothetical.session import Hypotheses
 
 _TIME = "T"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
 from larspark.base.atoms import Signature
@@ -201,3 +202,53 @@ def holds(condition: Condition, lookup: Callable[[Variable | Time], Constant | N
     return compare(
         condition.relation, value_of(condition.left, lookup), value_of(condition.right, lookup)
     )
+
+
+class Prospect(IntEnum):
+    """Will an atom hold at a time point? The larger, the surer."""
+
+    IMPOSSIBLE = 0
+    OPEN = 1
+    CERTAIN = 2
+
+
+class Literal(NamedTuple):
+    """An atom at a time point, or its absence."""
+
+    t: int | Time
+    pattern: Pattern
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{'not ' if self.negated else ''}@{self.t} {self.pattern}"
+
+
+class Restriction(NamedTuple):
+    """What has to hold for the variables that an answer leaves open."""
+
+    condition: Condition | Pattern
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{'not ' if self.negated else ''}{self.condition}"
+
+
+class Denied(NamedTuple):
+    """An atom at a time point, seen from `now` (None: that does not matter), that must not hold."""
+
+    pattern: Pattern
+    t: int | Time
+    now: int | None
+
+    @property
+    def literal(self) -> Literal:
+        return Literal(self.t, self.pattern, True)
+
+
+class Instance(NamedTuple):
+    """An answer, the facts it rests on, and the facts it still needs."""
+
+    answer: tuple[Slot, ...]
+    evidence: frozenset[Literal]
+    hypotheses: frozenset[Literal]
+    where: frozenset[Restriction]

@@ -1,22 +1,78 @@
-"""Negation: can an atom still come to hold?
+"""What an answer hopes for, taken as given: facts that come, and atoms that stay away.
 
-Every derived predicate that is denied somewhere is a query of its own, resolved offline like the
-main one. For an atom at a time point its clauses are searched among the facts that have arrived.
-It is certain if all premises of one clause have arrived, open if those that have not lie in the
-future, and impossible otherwise. Once certain or impossible it stays so.
+Variables become unknown values, so that what follows from the assumption follows whatever they are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from math import inf
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Constant, Variable, Wildcard
-from larspark.run.hypothetical.assumption import NOTHING, Assumption
 from larspark.run.hypothetical.clause import Clause, Ends, Premise
-from larspark.run.hypothetical.dataset import Background, History, Row
-from larspark.run.hypothetical.literals import Denied, Literal, Prospect
-from larspark.run.hypothetical.patterns import ORIGIN, Pattern, Slot, Time
-from larspark.run.hypothetical.solving import Known, Undecided, Unknown, matched, solutions
+from larspark.run.hypothetical.dataset import (
+    Background,
+    History,
+    Known,
+    Row,
+    Undecided,
+    Unknown,
+    matched,
+    solutions,
+)
+from larspark.run.hypothetical.patterns import (
+    ORIGIN,
+    Denied,
+    Literal,
+    Pattern,
+    Prospect,
+    Slot,
+    Time,
+)
+
+
+class Assumption:
+    """Facts by predicate and time point, and the atoms that are absent."""
+
+    def __init__(self, expected: Iterable[Literal] = (), denied: Iterable[Denied] = ()) -> None:
+        self._unknown: dict[str, Unknown] = {}
+        self._rows: dict[Signature, dict[int, list[Row]]] = {}
+        anonymous = count()
+        for t, pattern, _ in expected:
+            if isinstance(t, int) and not any(isinstance(arg, Time) for arg in pattern.args):
+                row = tuple(self._value(arg, f"_{next(anonymous)}") for arg in pattern.args)
+                self._rows.setdefault(pattern.signature, {}).setdefault(t, []).append(row)
+        self.absent = frozenset(map(self.put, denied))
+
+    def put(self, denied: Denied) -> Denied:
+        """The atom with unknown values for its variables."""
+        pattern = denied.pattern
+        if not any(isinstance(arg, Variable) for arg in pattern.args):
+            return denied
+        args: list[Slot] = [
+            self._value(arg, "") if isinstance(arg, Variable) else arg for arg in pattern.args
+        ]
+        return denied._replace(pattern=Pattern(pattern.predicate, tuple(args)))
+
+    def _value(self, slot: Slot, anonymous: str) -> Constant:
+        match slot:
+            case Variable(name):
+                return self._unknown.setdefault(name, Unknown(name))
+            case Wildcard() | Time():
+                return Unknown(anonymous)
+            case _:
+                return slot
+
+    def at(self, signature: Signature, t: int) -> Sequence[Row]:
+        return self._rows.get(signature, {}).get(t, ())
+
+    def times(self, signature: Signature) -> Iterable[int]:
+        """The time points at which facts of a predicate are assumed."""
+        return self._rows.get(signature, {})
+
+
+NOTHING = Assumption()
+
 
 # So many decisions are remembered, and no more.
 DECIDED_LIMIT = 100_000

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larspark.base.terms import Constant, Term, Variable, Wildcard, constant
-from larspark.run.interval.constants import (
+from larspark.run.interval.interning import (
     FLOAT,
     INTEGER,
     Constants,

@@ -8,12 +8,11 @@ import numpy as np
 from larspark.base.atoms import Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.run.interval.constants import Constants
-from larspark.run.interval.kernels.distinct import first_arrivals
+from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, Ints
 from larspark.run.interval.kernels.scan import TIME
-from larspark.run.interval.kernels.select import pin
-from larspark.run.interval.tuples import Elements
+from larspark.run.interval.kernels.select import first_arrivals, pin
+from larspark.run.interval.tuple_windows import Elements
 
 # A slice of the stream that is worked on at once has at most so many elements and time points:
 # enough to keep the kernels busy, few enough for their rows to stay in the cache.

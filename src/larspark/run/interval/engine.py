@@ -7,13 +7,12 @@ from weakref import ref
 
 import pyarrow as pa
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.meaning.checked import Checked
 from larspark.plan.build import plan
-from larspark.run.answers import PointAnswers
-from larspark.run.interval.answers import Holding, IntervalAnswers, atoms_at
+from larspark.run.answers import ListedModels, PointAnswers
 from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
@@ -25,15 +24,15 @@ from larspark.run.interval.arrivals import (
     split_times,
     stretches,
 )
-from larspark.run.interval.builder import Builder
-from larspark.run.interval.clock import Clock
-from larspark.run.interval.constants import Constants
-from larspark.run.interval.handing import Derived, Handover, handed_on, handed_over
+from larspark.run.interval.interning import Constants
+from larspark.run.interval.interval_answers import Holding, IntervalAnswers, atoms_at
 from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
+from larspark.run.interval.network_builder import Builder
+from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.saving import State, identity, nested, of_part, pack, refused, unpack
-from larspark.run.interval.tuples import Arrived
-from larspark.run.listed import ListedModels
+from larspark.run.interval.stage_exchange import Derived, Handover, handed_on, handed_over
+from larspark.run.interval.tuple_windows import Arrived
 from larspark.run.protocol import Answers, Model, Point, Settings
 
 # After so many steps everything is looked through for what can be forgotten.

@@ -23,19 +23,26 @@ from larspark.plan.operators import (
     steps,
     term_variables,
 )
-from larspark.run.interval.clock import Clock
-from larspark.run.interval.constants import Constants
+from larspark.run.interval.body_steps import (
+    EachStep,
+    JoinStep,
+    LetStep,
+    ReachStep,
+    SubtractStep,
+    WhereStep,
+    where_step,
+)
+from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import KEYS, Ints
 from larspark.run.interval.nodes import Distinct
-from larspark.run.interval.ranges import EachStep, ReachStep
-from larspark.run.interval.readings import (
+from larspark.run.interval.row_programs import (
     Reading,
     Step,
     joined_readings,
     picking,
     within_timeline,
 )
-from larspark.run.interval.steps import JoinStep, LetStep, SubtractStep, WhereStep, where_step
+from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import Store
 
 

@@ -12,12 +12,12 @@ from typing import Protocol
 
 import numpy as np
 
-from larspark.run.interval.clock import Clock
+from larspark.run.interval.count_profiles import Profile
 from larspark.run.interval.kernels.layout import FOREVER, FROM, KEYS, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.kernels.select import cut
-from larspark.run.interval.profiles import Profile
-from larspark.run.interval.readings import Reading, picking, whole
+from larspark.run.interval.row_programs import Reading, picking, whole
+from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import Run, Store
 
 State = dict[str, Ints]

@@ -7,7 +7,8 @@ import numpy as np
 
 from larspark.run.interval.kernels.compile import MANY_LINES, make_haste
 from larspark.run.interval.kernels.cover import cover_add, cover_keep
-from larspark.run.interval.kernels.due import chunks_needed
+from larspark.run.interval.kernels.expire import cover_drop, cover_link, cover_settle
+from larspark.run.interval.kernels.hash_lists import chunks_needed
 from larspark.run.interval.kernels.layout import (
     CHUNK,
     END,
@@ -31,9 +32,8 @@ from larspark.run.interval.kernels.layout import (
 from larspark.run.interval.kernels.probe import FIRST_KEY, join, subtract
 from larspark.run.interval.kernels.remove import cover_remove
 from larspark.run.interval.kernels.select import cover_rows
-from larspark.run.interval.kernels.settle import cover_drop, cover_link, cover_settle
-from larspark.run.interval.kernels.sheet import address_of
-from larspark.run.interval.readings import Reading, whole
+from larspark.run.interval.kernels.store_header import address_of
+from larspark.run.interval.row_programs import Reading, whole
 
 _SMALLEST = 16
 _SPACIOUS = 1024

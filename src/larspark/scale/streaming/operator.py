@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from larspark.scale.failures import telling
 from larspark.scale.pack import to_bytes
-from larspark.scale.sql import Row, StatefulProcessor, StatefulProcessorHandle
+from larspark.scale.spark_session import Row, StatefulProcessor, StatefulProcessorHandle
 from larspark.scale.streaming.intake import Parcel
-from larspark.scale.streaming.live import read_live
-from larspark.scale.streaming.step import Stepped, step
-from larspark.scale.telling import telling
+from larspark.scale.streaming.shard_step import Stepped, step
+from larspark.scale.streaming.stream_job import read_live
 
 # One row for each shard and micro-batch; the output is packed in `rows`.
 SPARK_SCHEMA = (

@@ -5,13 +5,13 @@ add  [3,5] to {[1,3], [8,9]}   gives {[1,5], [8,9]}, newly covered: [4,5]
 
 import numpy as np
 
-from larspark.run.interval.kernels.buckets import (
+from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
+from larspark.run.interval.kernels.hash_lists import (
     append,
     find_buckets,
     same_keys,
     without_repetitions,
 )
-from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
 from larspark.run.interval.kernels.layout import (
     BLOCK,
     CHUNKS,
@@ -45,7 +45,7 @@ from larspark.run.interval.kernels.layout import (
     slot_of,
 )
 from larspark.run.interval.kernels.scan import PICKS, read_lines
-from larspark.run.interval.kernels.sheet import numbers_at
+from larspark.run.interval.kernels.store_header import numbers_at
 
 
 @helper

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larspark.run.interval.kernels.compile import helper, inlined, maker
-from larspark.run.interval.kernels.sheet import lines_at, numbers_at, places_at
+from larspark.run.interval.kernels.store_header import lines_at, numbers_at, places_at
 
 Ints = NDArray[np.int64]
 Places = NDArray[np.uint32]

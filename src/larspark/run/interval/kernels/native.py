@@ -6,7 +6,7 @@ from typing import Any
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic, overload
 
-from larspark.run.interval.kernels.sheet import entries_at, lines_at, numbers_at, places_at
+from larspark.run.interval.kernels.store_header import entries_at, lines_at, numbers_at, places_at
 
 
 def _pointer_to(kind: Any) -> Any:

@@ -14,13 +14,17 @@ from larspark.run.interval.kernels.compile import helper, kernel
 from larspark.run.interval.kernels.counts import (
     BASE,
     CHANGE,
+    COUNT_WINDOW,
     DEAD_ENTRY,
+    END,
     ENTRY_DUE,
     ENTRY_KEYS,
     ENTRY_NEXT,
+    EVERY,
     FIRST,
     FREE,
     IDLE,
+    KIND,
     LAST_RISE,
     LIVE,
     RESTING,
@@ -34,11 +38,13 @@ from larspark.run.interval.kernels.counts import (
     entries_of,
     find_entries,
     find_entry,
+    first_of_size,
     fold,
     heads_of,
     question_of,
     steps_of,
     wait_for_end,
+    window_bounds,
 )
 from larspark.run.interval.kernels.layout import (
     FOREVER,
@@ -54,14 +60,6 @@ from larspark.run.interval.kernels.layout import (
     put,
 )
 from larspark.run.interval.kernels.scan import PICKS, read_lines
-from larspark.run.interval.kernels.sizes import (
-    COUNT_WINDOW,
-    END,
-    EVERY,
-    KIND,
-    first_of_size,
-    window_bounds,
-)
 
 
 @helper

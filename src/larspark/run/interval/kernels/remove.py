@@ -7,9 +7,8 @@ What is left before it stays where it was, what is left behind it becomes a row 
 
 import numpy as np
 
-from larspark.run.interval.kernels.buckets import append, find_buckets, same_keys
 from larspark.run.interval.kernels.compile import helper, kernel
-from larspark.run.interval.kernels.due import wait_for_turn
+from larspark.run.interval.kernels.hash_lists import append, find_buckets, same_keys, wait_for_turn
 from larspark.run.interval.kernels.layout import (
     BLOCK,
     CHUNKS,

@@ -1,0 +1,175 @@
+"""Who depends on whom, and the layers that follow from it.
+
+An edge is negative when more of the body's predicate can mean less of the head's: under an odd
+number of negations, or under a window of the user's own, about which nothing is known. Time
+windows and filters are monotone, tuple windows count input only; so a cycle through them, or
+through `always`, is an ordinary recursion.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from larspark.analysis.checked import Edge, EdgeKind
+from larspark.analysis.fragment import is_choice
+from larspark.base.atoms import Signature
+from larspark.language.tree import NamedWindow, Rule
+from larspark.logic.traversal import Occurrence, occurrences
+
+Successors = Mapping[Signature, Iterable[Signature]]
+
+
+def dependency_edges(rules: Sequence[Rule]) -> tuple[Edge, ...]:
+    """The edges of the dependency graph, rule by rule, each once.
+
+    The atoms of a head that offers a choice depend on each other: in `a or b`, on whether the
+    others were chosen.
+    """
+    edges: dict[Edge, None] = {}
+    for number, rule in enumerate(rules):
+        in_head = list(occurrences(rule.head))
+        heads = list(dict.fromkeys(a.formula.atom.signature for a in in_head if a.positive))
+        # `a -> b` in a head gives `b` where `a` holds: what is negative in a head acts as a body.
+        asked = [a._replace(positive=True) for a in in_head if not a.positive]
+        asked.extend(atom for formula in rule.body for atom in occurrences(formula))
+        for head in heads:
+            for atom in asked:
+                edges.setdefault(Edge(head, atom.formula.atom.signature, _kind(atom), number))
+        if len(heads) > 1 and is_choice(rule.head):
+            for one, other in zip(heads, heads[1:] + heads[:1], strict=True):
+                edges.setdefault(Edge(one, other, EdgeKind.POSITIVE, number))
+    return tuple(edges)
+
+
+def _kind(atom: Occurrence) -> EdgeKind:
+    if not atom.positive or any(isinstance(window, NamedWindow) for window in atom.windows):
+        return EdgeKind.NEGATIVE
+    return EdgeKind.WINDOW if atom.windows else EdgeKind.POSITIVE
+
+
+def strata(
+    edges: Iterable[Edge], derived: frozenset[Signature]
+) -> tuple[frozenset[Signature], ...] | None:
+    """The fewest layers in which every negative edge leads to a lower one; None if there are none.
+
+    >>> a, b = Signature("a", 0), Signature("b", 0)
+    >>> layers = strata([Edge(b, a, EdgeKind.NEGATIVE, 0)], frozenset({a, b}))
+    >>> [list(map(str, layer)) for layer in layers]
+    [['a/0'], ['b/0']]
+    """
+    edges = [edge for edge in edges if edge.body in derived]
+    components = evaluation_order(edges, derived)
+    home = {signature: n for n, part in enumerate(components) for signature in part}
+    layer = [0] * len(components)
+    below: dict[int, set[tuple[int, int]]] = {}
+    for edge in edges:
+        step = int(edge.kind is EdgeKind.NEGATIVE)
+        head, body = home[edge.head], home[edge.body]
+        if head == body and step:
+            return None
+        if head != body:
+            below.setdefault(head, set()).add((body, step))
+    for number in range(len(components)):
+        layer[number] = max((layer[body] + step for body, step in below.get(number, ())), default=0)
+    layers: list[set[Signature]] = [set() for _ in range(max(layer, default=-1) + 1)]
+    for number, part in enumerate(components):
+        layers[layer[number]] |= part
+    return tuple(map(frozenset, layers))
+
+
+def evaluation_order(
+    edges: Iterable[Edge], derived: frozenset[Signature]
+) -> tuple[frozenset[Signature], ...]:
+    """The derived predicates in groups that depend on each other, each after what it needs."""
+    successors: dict[Signature, dict[Signature, None]] = {p: {} for p in sorted(derived)}
+    for edge in edges:
+        if edge.body in derived:
+            successors[edge.head].setdefault(edge.body)
+    return tuple(strongly_connected(successors))
+
+
+def negative_cycle(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """A shortest cycle through a negative edge, starting with it; empty when there is none."""
+    edges = sorted(edges, key=lambda edge: (edge.head, edge.body, edge.kind, edge.rule))
+    successors: dict[Signature, list[Edge]] = {}
+    for edge in edges:
+        successors.setdefault(edge.head, []).append(edge)
+    component = {
+        signature: number
+        for number, part in enumerate(
+            strongly_connected({head: [e.body for e in out] for head, out in successors.items()})
+        )
+        for signature in part
+    }
+    shortest: tuple[Edge, ...] = ()
+    tried: set[tuple[Signature, Signature]] = set()
+    for edge in edges:
+        ends = (edge.body, edge.head)
+        if edge.kind is not EdgeKind.NEGATIVE or ends in tried:
+            continue
+        if component.get(edge.head) != component.get(edge.body, -1):
+            continue
+        tried.add(ends)
+        cycle = (edge, *_path(successors, *ends))
+        if not shortest or len(cycle) < len(shortest):
+            shortest = cycle
+        # A long search for a shorter cycle is not worth it: any cycle explains.
+        if len(shortest) == 1 or len(tried) >= 100:
+            break
+    return shortest
+
+
+def _path(
+    successors: Mapping[Signature, list[Edge]], start: Signature, goal: Signature
+) -> tuple[Edge, ...]:
+    """A shortest path; the caller knows that there is one."""
+    came_by: dict[Signature, Edge] = {}
+    level = [start]
+    while goal != start and goal not in came_by:
+        following: list[Signature] = []
+        for node in level:
+            for edge in successors.get(node, ()):
+                if edge.body not in came_by and edge.body != start:
+                    came_by[edge.body] = edge
+                    following.append(edge.body)
+        level = following
+    path: list[Edge] = []
+    while goal != start:
+        path.append(came_by[goal])
+        goal = came_by[goal].head
+    return tuple(reversed(path))
+
+
+def strongly_connected(successors: Successors) -> Iterator[frozenset[Signature]]:
+    """The strongly connected components, each after those it leads to (Tarjan, with own stack).
+
+    >>> a, b, c = (Signature(name, 0) for name in "abc")
+    >>> [sorted(map(str, part)) for part in strongly_connected({a: [b], b: [a, c], c: []})]
+    [['c/0'], ['a/0', 'b/0']]
+    """
+    # A node's number is its turn of discovery; `low` is the least number it is known to reach.
+    number: dict[Signature, int] = {}
+    low: dict[Signature, int] = {}
+    unassigned: list[Signature] = []
+    assigned: set[Signature] = set()
+    for root in successors:
+        path = [(root, iter(successors[root]))] if root not in number else []
+        while path:
+            node, rest = path[-1]
+            if node not in number:
+                number[node] = low[node] = len(number)
+                unassigned.append(node)
+            following = next((other for other in rest if other not in assigned), None)
+            if following is None:
+                path.pop()
+                if path:
+                    parent = path[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == number[node]:
+                    part: set[Signature] = set()
+                    while node not in part:
+                        part.add(unassigned.pop())
+                    assigned |= part
+                    yield frozenset(part)
+            elif following in number:
+                low[node] = min(low[node], number[following])
+            else:
+                path.append((following, iter(successors.get(following, ()))))

@@ -1,0 +1,97 @@
+"""How much of LARS a program uses."""
+
+from collections.abc import Sequence
+
+from larspark.analysis.checked import Edge, EdgeKind, Fragment
+from larspark.base.atoms import Signature
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    NamedWindow,
+    Not,
+    Or,
+    Reset,
+    Rule,
+    Some,
+    Truth,
+    Windowed,
+)
+from larspark.logic.traversal import children, formulas, occurrences, walk
+
+
+def fragment(
+    rules: Sequence[Rule],
+    edges: Sequence[Edge],
+    strata: Sequence[frozenset[Signature]] | None,
+    several_models: bool,
+) -> Fragment:
+    """The smallest fragment that a program belongs to."""
+    if not all(_is_plain_rule(rule) for rule in rules):
+        return Fragment.FULL
+    if strata is None or several_models:
+        return Fragment.PLAIN
+    if any(edge.kind is EdgeKind.NEGATIVE for edge in edges):
+        return Fragment.STRATIFIED
+    return Fragment.POSITIVE
+
+
+def is_constraint(rule: Rule) -> bool:
+    """Does the rule derive nothing, so that it can only forbid?"""
+    return not any(atom.positive for atom in occurrences(rule.head))
+
+
+def is_choice(head: Formula) -> bool:
+    """Can a head hold in several ways, as `a or b` and `some a` do?"""
+    if isinstance(head, Truth):
+        return False
+    definite = AtomFormula | And | Always | At | Windowed | Reset
+    return any(
+        not isinstance(part, definite)
+        or (isinstance(part, Windowed) and isinstance(part.window, NamedWindow))
+        for part in walk(head)
+    )
+
+
+def has_nested_windows(rules: Sequence[Rule]) -> bool:
+    """Is there a window below a window, with or without a `reset` between them?"""
+    return any(_nests(formula, False) for rule in rules for formula in formulas(rule))
+
+
+def _nests(formula: Formula, below_window: bool) -> bool:
+    windowed = isinstance(formula, Windowed)
+    if windowed and below_window:
+        return True
+    return any(_nests(part, below_window or windowed) for part in children(formula))
+
+
+def _is_plain_rule(rule: Rule) -> bool:
+    return _is_plain_head(rule.head) and all(map(_is_plain_element, rule.body))
+
+
+def _is_plain_head(head: Formula) -> bool:
+    match head:
+        case AtomFormula() | At(_, AtomFormula()) | Truth(False):
+            return True
+        case Or(parts):
+            return all(isinstance(p, AtomFormula) or _is_pinned_atom(p) for p in parts)
+        case _:
+            return False
+
+
+def _is_plain_element(element: Formula) -> bool:
+    """An extended atom or a comparison, perhaps negated."""
+    match element.body if isinstance(element, Not) else element:
+        case AtomFormula() | Comparison() | Truth() | At(_, AtomFormula()):
+            return True
+        case Windowed(_, Some(AtomFormula()) | Always(AtomFormula()) | At(_, AtomFormula())):
+            return True
+        case _:
+            return False
+
+
+def _is_pinned_atom(formula: Formula) -> bool:
+    return isinstance(formula, At) and isinstance(formula.body, AtomFormula)

@@ -1,0 +1,202 @@
+"""Safety: every variable of a rule or query takes finitely many values, found in the data.
+
+A variable is bound by a positive atom, wherever windows and temporal operators may hide it; by a
+time pin over a formula with such an atom; by `X = term` over bound variables; and by a disjunction
+if every part binds it. Negation and implication bind nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, assert_never
+
+from larspark.analysis.frames import linear
+from larspark.base.atoms import Atom, term_text
+from larspark.base.problems import Problem
+from larspark.base.spelling import Vocabulary
+from larspark.base.terms import Term, Variable, Wildcard
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Reset,
+    Rule,
+    Some,
+    Truth,
+    Windowed,
+)
+from larspark.logic.traversal import (
+    has_witness,
+    occurrences,
+    subterms,
+    term_variables,
+    terms,
+    variables,
+    walk,
+)
+
+# An atom of the program for every variable name that one binds.
+Examples: TypeAlias = dict[str, Atom]
+
+
+def bound_variables(body: Iterable[Formula]) -> frozenset[str]:
+    """The variables that a conjunction binds."""
+    parts = tuple(body)
+    bound: set[str] = set()
+    # An equation can use what a later part binds, so the parts are read until nothing is new;
+    # to and fro, because equations come in chains.
+    before = -1
+    while before != len(bound):
+        before = len(bound)
+        for part in (*parts, *reversed(parts)):
+            bind(part, bound)
+    return frozenset(bound)
+
+
+def query_problems(formula: Formula) -> Iterator[Problem]:
+    """What makes a query unsafe."""
+    return _body_problems((formula,), {})
+
+
+def rule_problems(rule: Rule, examples: Examples) -> Iterator[Problem]:
+    """What makes a rule unsafe; the examples serve for hints."""
+    yield from _wildcard_problems(rule.head)
+    bound = bound_variables(rule.body)
+    names = Vocabulary(bound)
+    for name, part in _first_places((rule.head,)):
+        if name not in bound:
+            message = f"head variable `{name}` is bound by no positive body atom"
+            yield Problem("L202", message, part.span, _hint(name, names, examples), focus=name)
+    yield from _body_problems(rule.body, examples)
+
+
+def examples(rules: Iterable[Rule]) -> Examples:
+    """For every variable name an atom that binds it in some rule: the first one."""
+    found: Examples = {}
+    for rule in rules:
+        for formula in rule.body:
+            for occurrence in occurrences(formula):
+                if occurrence.positive:
+                    atom = occurrence.formula.atom
+                    for term in atom.args:
+                        if isinstance(term, Variable):
+                            found.setdefault(term.name, atom)
+    return found
+
+
+def bind(formula: Formula, bound: set[str]) -> None:
+    """Add the variables that a formula binds when the others are bound already."""
+    match formula:
+        case AtomFormula(atom):
+            bound.update(term.name for term in atom.args if isinstance(term, Variable))
+        case Comparison("=", left, right):
+            _equate(left, right, bound)
+            _equate(right, left, bound)
+        case And(parts):
+            for part in parts:
+                bind(part, bound)
+        case Or(parts):
+            branches = [set(bound) for _ in parts]
+            for part, branch in zip(parts, branches, strict=True):
+                bind(part, branch)
+            bound.update(set.intersection(*branches))
+        case At(time, body):
+            bind(body, bound)
+            pin = linear(time)
+            if pin is not None and has_witness(body):
+                bound.add(pin[0])
+        case Some(body) | Always(body) | Windowed(_, body) | Reset(body):
+            bind(body, bound)
+        case Not() | Implies() | Comparison() | Truth():
+            pass
+        case _:
+            assert_never(formula)
+
+
+def bound_after(formula: Formula, bound: Iterable[str]) -> set[str]:
+    """The variables that are bound when a formula has bound what it can."""
+    after = set(bound)
+    bind(formula, after)
+    return after
+
+
+def _equate(term: Term, value: Term, bound: set[str]) -> None:
+    if isinstance(term, Variable) and all(
+        part.name in bound if isinstance(part, Variable) else not isinstance(part, Wildcard)
+        for part in subterms(value)
+    ):
+        bound.add(term.name)
+
+
+def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Problem]:
+    bound = bound_variables(body)
+    places = dict(_first_places(body))
+    unbound = [name for name in places if name not in bound]
+    if not unbound:
+        return
+    names = Vocabulary(bound)
+    once = {name for name, n in Counter(_all_names(body)).items() if n == 1}
+    partly = frozenset(_partly_bound(body))
+    for name in unbound:
+        part = places[name]
+        if isinstance(part, At) and not has_witness(part.body):
+            hint = "a time variable needs a positive atom below its `@`, to say where to look"
+        elif name in partly:
+            hint = f"bind `{name}` in every part of the `or`, or outside of it"
+        elif name in once and isinstance(part, AtomFormula):
+            hint = f"write `_` for any value, or bind `{name}` with another atom"
+        else:
+            hint = _hint(name, names, examples)
+        message = f"variable `{name}` is bound by no positive body atom"
+        yield Problem("L203", message, part.span, hint, focus=name)
+
+
+def _first_places(body: Iterable[Formula]) -> Iterator[tuple[str, Formula]]:
+    """The variables of formulas, each with the part where it stands first."""
+    seen: set[str] = set()
+    for formula in body:
+        for part in walk(formula):
+            for term in terms(part):
+                for variable in term_variables(term):
+                    if variable.name not in seen:
+                        seen.add(variable.name)
+                        yield variable.name, part
+
+
+def _all_names(body: Iterable[Formula]) -> Iterator[str]:
+    return (variable.name for formula in body for variable in variables(formula))
+
+
+def _partly_bound(body: Iterable[Formula]) -> Iterator[str]:
+    """The variables that a part of a disjunction binds."""
+    for formula in body:
+        for part in walk(formula):
+            if isinstance(part, Or):
+                for branch in part.parts:
+                    yield from bound_variables((branch,))
+
+
+def _hint(name: str, names: Vocabulary, examples: Examples) -> str:
+    similar = names.closest(name)
+    if similar is not None:
+        return f"did you mean `{similar}`?"
+    if name in examples:
+        return f"bind `{name}` in the body, e.g. with `{_spaced(examples[name])}`"
+    return f"bind `{name}` in the body, with an atom that has it as an argument"
+
+
+def _wildcard_problems(head: Formula) -> Iterator[Problem]:
+    for part in walk(head):
+        if isinstance(part, AtomFormula) and any(isinstance(t, Wildcard) for t in part.atom.args):
+            message = "`_` cannot stand in a head: it names no value"
+            hint = "use a variable that the body binds"
+            yield Problem("L204", message, part.span, hint, focus="_")
+
+
+def _spaced(atom: Atom) -> str:
+    return f"{atom.predicate}({', '.join(map(term_text, atom.args))})"

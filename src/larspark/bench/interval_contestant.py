@@ -1,0 +1,182 @@
+"""The interval engine as a contestant: time point by time point, and the whole timeline at once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from larspark.base.atoms import Signature
+from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant
+from larspark.bench.checksums import Answer, Column, Ints, Rows, constant_keys
+from larspark.bench.stopwatch import Stopwatch
+from larspark.bench.workload import Run, Workload
+from larspark.run.interval.engine import IntervalEngine, Stats
+from larspark.run.interval.interval_answers import IntervalAnswers, decoded
+from larspark.run.protocol import Answers
+from larspark.run.session import Session
+
+
+class TickByTick:
+    """One batch and one evaluation for every time point; what began and ended is taken out.
+
+    Measured are the time points after the windows have filled, half of all at least.
+    """
+
+    name = "interval"
+    times = None
+
+    def __init__(self, workload: Workload) -> None:
+        self._checked = workload.checked()
+        self._batches = workload.facts.by_time_point()
+        self._last = workload.facts.last
+        settling = workload.window + 1 if workload.settling is None else workload.settling
+        self._full = min(settling, self._last // 2)
+
+    def answer(self) -> Answer:
+        session = Session(self._checked, engine="interval")
+        changes = Changes()
+        for t, batch in enumerate(self._batches, 1):
+            session.append(batch)
+            answers = interval_answers(session.advance(t))
+            changes.add(answers)
+        changes.close(answers)
+        return changes.answer()
+
+    def run(self) -> Run:
+        session = Session(self._checked, engine="interval")
+        found = 0
+        watch = Stopwatch()
+        for t, batch in enumerate(self._batches[: self._full], 1):
+            session.append(_made(batch))
+            found += began(interval_answers(session.advance(t)))
+        with watch.running():
+            for t, batch in enumerate(self._batches[self._full :], self._full + 1):
+                session.append(_made(batch))
+                found += began(interval_answers(session.advance(t)))
+        facts = sum(map(len, self._batches[self._full :]))
+        time_points = self._last - self._full
+        done = stats(session)
+        more = {
+            "rows": done.rows,
+            "evaluated": done.fired,
+            "evaluated_without_skipping": done.time_points * len(self._checked.rules),
+        }
+        return Run(watch.seconds, watch.cpu_seconds, facts, time_points, found, done.bytes, more)
+
+
+class WholeTimeline:
+    """All facts in one batch, one evaluation; the intervals come out as columns."""
+
+    name = "interval, whole timeline"
+    times = None
+
+    def __init__(self, workload: Workload) -> None:
+        self._checked = workload.checked()
+        self._batch = workload.facts.whole()
+        self._facts = len(workload.facts)
+        self._last = workload.facts.last
+
+    def answer(self) -> Answer:
+        session = Session(self._checked, engine="interval")
+        session.append(self._batch)
+        answers = interval_answers(session.advance(self._last))
+        return {
+            signature: Rows(rows[:, 0], rows[:, 1], _arguments(rows, answers))
+            for signature, rows in answers.rows().items()
+        }
+
+    def run(self) -> Run:
+        watch = Stopwatch()
+        with watch.running():
+            session = Session(self._checked, engine="interval")
+            session.append(_made(self._batch))
+            rows = interval_answers(session.advance(self._last)).rows()
+        found = sum(map(len, rows.values()))
+        size = stats(session).bytes
+        return Run(watch.seconds, watch.cpu_seconds, self._facts, self._last, found, size)
+
+
+def _made(batch: AnyBatch) -> AnyBatch:
+    """The batch made anew of its tables or rows: that is a part of taking facts in."""
+    if isinstance(batch, RowBatch):
+        return RowBatch(list(batch.rows()), batch.last_t)
+    return ColumnBatch(list(batch.segments()), batch.last_t)
+
+
+class Changes:
+    """Puts intervals together from what began and what ended, told time point by time point."""
+
+    def __init__(self) -> None:
+        self._begins: dict[Signature, list[Rows]] = {}
+        self._ends: dict[Signature, list[Rows]] = {}
+
+    def add(self, answers: IntervalAnswers) -> None:
+        """Take the changes of a time point."""
+        for signature, news in answers.news().items():
+            _collect(self._begins, signature, news.began, answers)
+            _collect(self._ends, signature, news.ended, answers)
+
+    def close(self, answers: IntervalAnswers) -> None:
+        """What holds at the last time point ends there."""
+        for signature, rows in answers.rows().items():
+            _collect(self._ends, signature, rows[rows[:, 1] == answers.last], answers)
+
+    def answer(self) -> Answer:
+        """The n-th beginning of an atom belongs to its n-th end."""
+        answer: dict[Signature, Rows] = {}
+        for signature, begins in self._begins.items():
+            begin = _joined(begins)
+            end = _joined(self._ends[signature])
+            if len(begin.begin) != len(end.begin):
+                message = f"of `{signature}` {len(begin.begin)} began and {len(end.begin)} ended"
+                raise LarsparkError(Problem("L552", message))
+            begin_order = np.lexsort((begin.begin, *map(constant_keys, begin.args)))
+            end_order = np.lexsort((end.end, *map(constant_keys, end.args)))
+            args = tuple(arg[begin_order] for arg in begin.args)
+            answer[signature] = Rows(begin.begin[begin_order], end.end[end_order], args)
+        return answer
+
+
+def stats(session: Session) -> Stats:
+    """What the interval engine of a session holds and has done."""
+    if not isinstance(session.engine, IntervalEngine):
+        raise TypeError("the session has another engine")
+    return session.engine.stats()
+
+
+def interval_answers(answers: Answers) -> IntervalAnswers:
+    if not isinstance(answers, IntervalAnswers):
+        raise TypeError("the answers are those of another engine")
+    return answers
+
+
+def began(answers: IntervalAnswers) -> int:
+    """How many intervals began, as told by the engine; taking them out is part of the work."""
+    return sum(len(news.began) for news in answers.news().values())
+
+
+def _collect(
+    parts: dict[Signature, list[Rows]], signature: Signature, rows: Ints, answers: IntervalAnswers
+) -> None:
+    if len(rows):
+        found = Rows(rows[:, 0], rows[:, 1], _arguments(rows, answers))
+        parts.setdefault(signature, []).append(found)
+
+
+def _arguments(rows: Ints, answers: IntervalAnswers) -> tuple[Column, ...]:
+    columns = (decoded(rows[:, place], answers._values) for place in range(2, rows.shape[1]))
+    return tuple(np.array(column, _dtype(column)) for column in columns)
+
+
+def _dtype(column: Sequence[Constant]) -> type:
+    return np.int64 if all(type(value) is int for value in column) else object
+
+
+def _joined(parts: Sequence[Rows]) -> Rows:
+    columns = zip(*(rows.args for rows in parts), strict=True)
+    return Rows(
+        np.concatenate([rows.begin for rows in parts]),
+        np.concatenate([rows.end for rows in parts]),
+        tuple(np.concatenate(column) for column in columns),
+    )

@@ -1,0 +1,57 @@
+"""The answers of a run, written in the form that was asked for."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from larspark import api
+from larspark.cli.options import Form
+from larspark.run.emit_policy import Occasions, changes_between
+from larspark.run.protocol import Answers, Change, Point
+from larspark.run.replay import changes, intervals
+from larspark.show.answer_lines import (
+    announced_changes,
+    announced_points,
+    change_lines,
+    interval_lines,
+    point_lines,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which answers to write: their form, at one time point or all, on all occasions or some.
+
+    With a monitor, what may come to hold is written beside what holds.
+    """
+
+    form: Form
+    at: int | None
+    occasions: Occasions | None
+    monitor: api.Monitor | None
+    limit: int | None
+
+    def lines(self, pieces: Iterable[Answers], people: bool) -> Iterator[str]:
+        if self.form is Form.INTERVALS:
+            found = intervals(pieces)
+            return interval_lines((row for row in found if self._within(*row[1:])), people)
+        if self.form is Form.POINTS:
+            points = (point for point in self._points(pieces) if self._within(point.t, point.t))
+            if self.monitor is None:
+                return point_lines(points, people)
+            return announced_points(points, self.monitor, self.limit, people)
+        if self.monitor is None:
+            changed = (c for c in self._changes(pieces) if self._within(c.t, c.t))
+            return change_lines(changed, people)
+        return announced_changes(self._points(pieces), self.monitor, self.at, people)
+
+    def _points(self, pieces: Iterable[Answers]) -> Iterator[Point]:
+        points = (point for piece in pieces for point in piece.points())
+        return points if self.occasions is None else self.occasions.chosen(points)
+
+    def _changes(self, pieces: Iterable[Answers]) -> Iterator[Change]:
+        if self.occasions is None:
+            return changes(pieces)
+        return changes_between(self._points(pieces))
+
+    def _within(self, first: int, last: int) -> bool:
+        return self.at is None or first <= self.at <= last

@@ -1,0 +1,61 @@
+"""`larspark hypothesize`."""
+
+from typing import Annotated
+
+import typer
+
+from larspark import api
+from larspark.cli.app import app
+from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.options import (
+    BackgroundFiles,
+    Dialect,
+    DialectOption,
+    FromOption,
+    JsonOption,
+    LatenessOption,
+    MapOption,
+    OnError,
+    OnErrorOption,
+    ProgramFile,
+    StreamFile,
+)
+from larspark.run.hypothetical import answer_line
+from larspark.show.answer_lines import hypothetical_line
+from larspark.show.terminal import say_what_was_skipped, writer
+
+
+@app.command(
+    epilog="Example: [bold]larspark hypothesize m.lars '@T alarm(M)' -s events.jsonl --at 8[/bold]",
+    short_help="What may become true, and what is still missing.",
+)
+def hypothesize(
+    program: ProgramFile,
+    question: Annotated[str, typer.Argument(metavar="QUERY", help="Such as '@T alarm(M)'.")],
+    stream: StreamFile,
+    at: Annotated[int | None, typer.Option("--at", help="Only at this time point.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many each time.")] = None,
+    background: BackgroundFiles = None,
+    start: FromOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    mapping: MapOption = None,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Write answers that may become true: their evidence, what is missing, and their deadline."""
+    loaded = load_program(program, dialect)
+    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    answers = api.hypothesize(
+        loaded,
+        question,
+        source,
+        at=at,
+        background=background_facts(background),
+        start=start,
+        limit=limit,
+    )
+    with writer(None, json) as out:
+        for answer in answers:
+            out.line(hypothetical_line(answer) if out.people else answer_line(answer))
+    say_what_was_skipped(source)

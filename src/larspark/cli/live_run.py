@@ -1,0 +1,155 @@
+"""Live runs: opening the stream, minding signals, showing how it goes, saying what was done."""
+
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import typer
+
+from larspark import api
+from larspark.base.facts import AnyBatch
+from larspark.cli.options import Form, OnError
+from larspark.feeds.live import LiveStream, is_live
+from larspark.language.tree import Tick
+from larspark.language.window_syntax import tick_text
+from larspark.run.emit_policy import Every
+from larspark.run.protocol import Answers
+from larspark.run.session import Session
+from larspark.show.terminal import Writer, errors, say, status_line
+
+_REDRAWN_EVERY = 0.2
+
+
+def open_live(
+    stream: str,
+    *,
+    mapping: str | None,
+    record: Path | None,
+    clock: str | None,
+    start: int | None,
+    tick: Tick | None,
+    follow: bool,
+    retry: bool,
+    on_error: OnError,
+    lateness: int,
+) -> LiveStream | None:
+    """The live stream that the options ask for; None when they ask for a file as it is."""
+    if not is_live(stream) and not follow:
+        if clock is not None:
+            raise typer.BadParameter("--clock is for live streams; a file that grows has --follow")
+        if record is not None:
+            raise typer.BadParameter("--record is for live streams")
+        return None
+    if mapping is not None:
+        raise typer.BadParameter("--map is for tables, and live streams are JSON Lines")
+    length = None if clock is None else api.parse_tick(clock)
+    if length is not None and tick is not None and length != tick:
+        raise typer.BadParameter(
+            f"the program says `#tick {tick_text(tick)}`, and --clock {clock} is another length"
+        )
+    return LiveStream(
+        stream,
+        clock=None if length is None else length.microseconds,
+        start=start,
+        tick=None if tick is None else tick.microseconds,
+        on_error=on_error.value,
+        lateness=lateness,
+        retry=retry,
+        say=say,
+    )
+
+
+def parse_every(text: str, form: Form) -> Every:
+    """When to write, as the option says it."""
+    every = Every.parse(text)
+    if every is None:
+        raise typer.BadParameter(f"--every {text}: say time, change, signal or '10 signals'")
+    if every != Every() and form is Form.INTERVALS:
+        raise typer.BadParameter("--as intervals writes an interval when it is known to be over")
+    return every
+
+
+class Watch:
+    """A live run as a person sees it: a line that shows how it goes, and a last word."""
+
+    def __init__(self, stream: LiveStream, session: Session, *, quiet: bool) -> None:
+        self._stream = stream
+        self._session = session
+        self._quiet = quiet
+        self._interrupted = ""
+        self._drawn = time.monotonic()
+        self._facts_then = 0
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While this lasts, Ctrl-C ends the stream in order; a second one ends everything."""
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number in before:
+            signal.signal(number, self._interrupt)
+        try:
+            yield
+        finally:
+            self._stream.stop()
+            status_line.clear()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            if self._interrupted or not self._quiet:
+                errors.print(f"{self._interrupted}{self._summary()}", markup=False)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._interrupted = "stopped: "
+        self._stream.stop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.default_int_handler)
+
+    def draw(self, batch: AnyBatch) -> None:
+        """Show how it goes, now that something has come."""
+        now = time.monotonic()
+        if now - self._drawn < _REDRAWN_EVERY:
+            return
+        rate = (self._stream.facts - self._facts_then) / (now - self._drawn)
+        self._drawn, self._facts_then = now, self._stream.facts
+        parts = [f"t {self._stream.last_t}", f"{rate:,.0f} facts/s", *self._counts()]
+        if self._stream.queue > 0:
+            parts.append(f"queue {self._stream.queue:.0%}")
+        status_line.show(" · ".join(parts))
+
+    def _summary(self) -> str:
+        start, answered = self._session.start, self._session.answered
+        if start is None or answered is None:
+            did = "answered no time point"
+        else:
+            points = _counted(answered - start + 1, "time point")
+            did = f"answered {points}, {start} to {answered}"
+        return ", ".join([did, *self._counts()])
+
+    def _counts(self) -> list[str]:
+        stream, traffic = self._stream, self._stream.traffic
+        counts = [_counted(stream.facts, "fact")]
+        if stream.late:
+            counts.append(f"{stream.late:,} late")
+        if stream.skipped > stream.late:
+            counts.append(f"{stream.skipped - stream.late:,} skipped")
+        if traffic.breaks:
+            counts.append(f"{_counted(traffic.breaks, 'break')} of {traffic.down:.1f} s in all")
+        if traffic.forgotten:
+            counts.append(f"{traffic.forgotten:,} of them not bridged by the broker")
+        if traffic.again:
+            counts.append(f"{_counted(traffic.again, 'message')} delivered again")
+        if traffic.cut:
+            counts.append(f"{_counted(traffic.cut, 'line')} cut off")
+        return counts
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def flushed(pieces: Iterable[Answers], out: Writer) -> Iterator[Answers]:
+    """The pieces of an answer; what was written of one is out before the next is waited for."""
+    for piece in pieces:
+        yield piece
+        out.flush()

@@ -1,0 +1,86 @@
+"""`larspark query`."""
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from larspark import api
+from larspark.base.atoms import Signature
+from larspark.cli.app import app
+from larspark.cli.inputs import background_facts, open_stream
+from larspark.cli.options import (
+    BackgroundFiles,
+    FromOption,
+    JsonOption,
+    LatenessOption,
+    MapOption,
+    OnError,
+    OnErrorOption,
+    StreamFile,
+    UntilOption,
+)
+from larspark.language import parse_formula
+from larspark.language.tree import AtomFormula, Tick
+from larspark.logic.traversal import walk
+from larspark.show.terminal import say_notes, say_what_was_skipped, writer
+from larspark.show.unmatched_predicates import Arrivals, stranger_notes
+
+
+@app.command(
+    epilog="Example: [bold]larspark query '[[5] some tram(A, St)' -s events.jsonl --at 45[/bold]",
+    short_help="Where a formula holds, and for which values.",
+)
+def query(
+    formula: Annotated[str, typer.Argument(metavar="FORMULA", help="A LARS formula.")],
+    stream: StreamFile,
+    at: Annotated[int | None, typer.Option("--at", help="The time point.")] = None,
+    at_each: Annotated[bool, typer.Option("--at-each", help="At every time point.")] = False,
+    background: BackgroundFiles = None,
+    start: FromOption = None,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    mapping: MapOption = None,
+    tick: Annotated[str | None, typer.Option(help="How long a time point lasts: '1 min'.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask a formula of a stream: the substitutions under which it holds, {} for a plain yes."""
+    if (at is None) is not at_each:
+        raise typer.BadParameter("say either --at T or --at-each")
+    duration = api.parse_tick(tick) if tick is not None else None
+    source = open_stream(stream, mapping, duration, on_error, lateness)
+    given = background_facts(background)
+    answers = api.query(
+        formula,
+        source,
+        at=at,
+        background=given,
+        start=start,
+        until=until,
+        tick=duration,
+    )
+    with writer(None, json) as out:
+        for answer in answers:
+            if out.people:
+                out.line(
+                    "  ".join(f"{n} = [cyan]{escape(str(v))}[/]" for n, v in answer.items())
+                    or "yes"
+                )
+            else:
+                out.json(answer)
+        if not answers and out.people:
+            out.line("no")
+    say_what_was_skipped(source)
+    if not answers and source.lasting:
+        arrivals = Arrivals()
+        for batch in source.batches():
+            arrivals.add(batch)
+        asked = _predicates(formula, duration) - {atom.signature for atom in given}
+        say_notes(stranger_notes(asked, arrivals.signatures))
+
+
+def _predicates(formula: str, tick: Tick | None) -> set[Signature]:
+    parsed = parse_formula(formula, tick=tick).formula
+    found = walk(parsed) if parsed is not None else ()
+    return {part.atom.signature for part in found if isinstance(part, AtomFormula)}

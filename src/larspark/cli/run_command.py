@@ -1,0 +1,193 @@
+"""`larspark run`."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from larspark import api
+from larspark.base.atoms import Atom
+from larspark.cli.answer_format import Wanted
+from larspark.cli.app import app
+from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.live_run import Watch, flushed, open_live, parse_every
+from larspark.cli.options import (
+    TIMELINE,
+    BackgroundFiles,
+    ClockOption,
+    Dialect,
+    DialectOption,
+    EngineName,
+    EngineOption,
+    EveryOption,
+    FollowOption,
+    Form,
+    FromOption,
+    HindsightOption,
+    IncrementalOption,
+    JsonOption,
+    LatenessOption,
+    MapOption,
+    Mode,
+    OnError,
+    OnErrorOption,
+    OutputOption,
+    ProgramFile,
+    RecordOption,
+    RetryOption,
+    StreamPlace,
+    TimeLimitOption,
+    UntilOption,
+    Where,
+)
+from larspark.cli.spark_run import answers_on_spark
+from larspark.feeds.live import Recording
+from larspark.run.emit_policy import Every, Occasions
+from larspark.run.protocol import Answers, Settings
+from larspark.run.replay import live, replay
+from larspark.run.session import Session
+from larspark.show.terminal import (
+    complain,
+    reading_progress,
+    say_notes,
+    say_what_was_skipped,
+    writer,
+)
+from larspark.show.unmatched_predicates import Arrivals, stranger_notes
+
+
+@app.command(
+    epilog="Example: [bold]larspark run traffic.lars --stream events.jsonl --as intervals[/bold]",
+    short_help="The answers at every time point of a stream.",
+)
+def run(
+    program: ProgramFile,
+    stream: StreamPlace,
+    background: BackgroundFiles = None,
+    engine: EngineOption = EngineName.AUTO,
+    start: FromOption = None,
+    to: Annotated[
+        int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
+    ] = None,
+    at: Annotated[
+        int | None, typer.Option("--at", help="Only this time point.", rich_help_panel=TIMELINE)
+    ] = None,
+    hindsight: HindsightOption = False,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
+    mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
+    output: OutputOption = None,
+    time_limit: TimeLimitOption = None,
+    incremental: IncrementalOption = False,
+    mapping: MapOption = None,
+    clock: ClockOption = None,
+    follow: FollowOption = False,
+    retry: RetryOption = True,
+    record: RecordOption = None,
+    where: Annotated[Where, typer.Option("--on", help="Where the work is done.")] = Where.LOCAL,
+    every: EveryOption = "time",
+    hypothetical: Annotated[
+        bool, typer.Option("--hypothetical", help="Also what may come to hold, and by when.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many hypothetical answers each time.")
+    ] = None,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Run a program over a stream and write what holds at every time point."""
+    if at is not None and to is not None:
+        raise typer.BadParameter("--at and --to exclude each other")
+    _refuse_beside_push(mode, form, where)
+    if hypothetical:
+        _refuse_beside_hypothetical(form, mode, where, hindsight)
+    if limit is not None and not (hypothetical and form is Form.POINTS):
+        raise typer.BadParameter("--limit is for --hypothetical and points")
+    when = parse_every(every, form)
+    loaded = load_program(program, dialect)
+    tick = loaded.syntax.tick
+    live_source = open_live(
+        stream,
+        mapping=mapping,
+        record=record,
+        clock=clock,
+        start=start,
+        tick=tick,
+        follow=follow,
+        retry=retry,
+        on_error=on_error,
+        lateness=lateness,
+    )
+    if live_source is not None and where is Where.SPARK:
+        raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
+    source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
+    if start is None and live_source is not None:
+        start = live_source.begin()
+    push = mode is Mode.PUSH
+    settings = Settings(start, hindsight, until, push, time_limit, incremental)
+    given = background_facts(background)
+    last = at if at is not None else to
+    occasions, arrivals = Occasions(when), Arrivals()
+    monitor = _monitor(loaded, given, start, form) if hypothetical else None
+    seen = [arrivals.add, occasions.hear, *([] if monitor is None else [monitor.hear])]
+    session: Session | None = None
+    notes: Sequence[str] = ()
+    if where is Where.LOCAL:
+        session = api.open_session(loaded, given, engine.value, settings)
+    pieces: Iterable[Answers]
+    with ExitStack() as stack:
+        if session is None:
+            out = stack.enter_context(writer(output, json))
+            pieces, notes = answers_on_spark(
+                loaded, source, given, engine.value, settings, last, seen
+            )
+        elif live_source is None:
+            batches = stack.enter_context(reading_progress(source, source.batches()))
+            out = stack.enter_context(writer(output, json))
+            pieces = replay(session, batches, to=last, hindsight=hindsight, seen=seen)
+        else:
+            watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
+            stack.enter_context(watch.watching())
+            # Inside the watch, because the last lines may take their time to get through.
+            out = stack.enter_context(writer(output, json))
+            seen.append(watch.draw)
+            if record is not None:
+                seen.append(stack.enter_context(Recording.to(record)).add)
+            answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
+            pieces = flushed(answers, out)
+        chosen = None if when == Every() else occasions
+        for line in Wanted(form, at, chosen, monitor, limit).lines(pieces, out.people):
+            out.line(line)
+    checked = loaded.check(given, settings=settings).checked if session is None else session.checked
+    say_notes(notes if session is None else session.notes)
+    own = {atom.signature for _, atom in checked.elements}
+    say_notes(stranger_notes(checked.inputs - own, arrivals.signatures))
+    say_what_was_skipped(source)
+
+
+def _monitor(
+    program: api.Program, background: list[Atom], start: int | None, form: Form
+) -> api.Monitor:
+    monitor = api.Monitor(program, background, start=start, follow=form is Form.CHANGES)
+    complain(monitor.warnings)
+    return monitor
+
+
+def _refuse_beside_push(mode: Mode, form: Form, where: Where) -> None:
+    if mode is Mode.PUSH and form is not Form.POINTS:
+        raise typer.BadParameter("--mode push gives points")
+    if mode is Mode.PUSH and where is Where.SPARK:
+        raise typer.BadParameter("--mode push runs locally")
+
+
+def _refuse_beside_hypothetical(form: Form, mode: Mode, where: Where, hindsight: bool) -> None:
+    """What may come to hold is asked at time points, in the order in which they come."""
+    if form is Form.INTERVALS:
+        raise typer.BadParameter("--hypothetical goes with points or changes")
+    if mode is Mode.PUSH or where is Where.SPARK:
+        raise typer.BadParameter("--hypothetical answers after time points, and locally")
+    if hindsight:
+        raise typer.BadParameter("--hypothetical and --hindsight exclude each other")

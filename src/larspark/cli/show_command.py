@@ -1,0 +1,95 @@
+"""`larspark show`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from larspark import api
+from larspark.cli.app import app
+from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.options import (
+    TIMELINE,
+    BackgroundFiles,
+    Dialect,
+    DialectOption,
+    EngineName,
+    EngineOption,
+    FromOption,
+    HindsightOption,
+    JsonOption,
+    LatenessOption,
+    MapOption,
+    OnError,
+    OnErrorOption,
+    StreamFile,
+    UntilOption,
+    existing,
+)
+from larspark.run.protocol import Settings
+from larspark.run.session import Session
+from larspark.show.terminal import say_notes, say_what_was_skipped, write_file, writer
+from larspark.show.timeline.picture import Scene, picture_run, picture_stream
+
+
+@app.command(
+    epilog="Example: [bold]larspark show traffic.lars --stream events.jsonl --at 45[/bold]",
+    short_help="A stream and its answers as a timeline.",
+)
+def show(
+    stream: StreamFile,
+    program: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="PROGRAM", help="A .lars file; else facts alone.", callback=existing
+        ),
+    ] = None,
+    background: BackgroundFiles = None,
+    engine: EngineOption = EngineName.AUTO,
+    start: FromOption = None,
+    to: Annotated[
+        int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
+    ] = None,
+    at: Annotated[int | None, typer.Option("--at", help="Draw the windows at it.")] = None,
+    view: Annotated[
+        tuple[int, int] | None, typer.Option("--view", help="The time points to draw.")
+    ] = None,
+    only: Annotated[str, typer.Option("--only", help="Only these predicates: 'hot,alarm'.")] = "",
+    hindsight: HindsightOption = False,
+    until: UntilOption = None,
+    lateness: LatenessOption = 0,
+    on_error: OnErrorOption = OnError.FAIL,
+    mapping: MapOption = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw it into this file.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="The drawing, also into a pipe.")] = False,
+    dialect: DialectOption = Dialect.LARS,
+    json: JsonOption = False,
+) -> None:
+    """Draw facts as dots, what is derived as bars, and the windows of the rules at a time point."""
+    if at is not None and program is None:
+        raise typer.BadParameter("--at draws the windows of a program: name one")
+    if view is not None and view[0] > view[1]:
+        raise typer.BadParameter("--view needs the first and the last time point, in this order")
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    scene = Scene(to, view, at, names)
+    if program is None:
+        source = open_stream(stream, mapping, None, on_error, lateness)
+        picture = picture_stream(source.batches(), scene)
+    else:
+        loaded = load_program(program, dialect)
+        source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+        settings = Settings(start, hindsight, until)
+        checked, atoms = api.prepare(loaded, background_facts(background), settings)
+        session = Session(checked, atoms, engine.value, settings)
+        picture = picture_run(session, checked, source.batches(), settings, scene)
+        say_notes(session.notes)
+    if svg is not None:
+        write_file(svg, picture.to_svg())
+    with writer(None, json) as out:
+        if out.people or text:
+            for line in picture.lines(out.people, out.width):
+                out.line(line)
+        else:
+            for row in picture.to_json():
+                out.json(row)
+    say_what_was_skipped(source)

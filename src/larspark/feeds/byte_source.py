@@ -1,0 +1,225 @@
+"""Lines of a file, block by block, in bounded memory."""
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import IO, BinaryIO, Literal, TypeAlias, cast
+
+import pyarrow as pa
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.reading import Refused
+
+LINE_LIMIT = 1 << 20
+_BLOCK = 1 << 18
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class LineSplitter:
+    """Cuts bytes into lines as they come; None stands for a line over the limit.
+
+    >>> splitter = LineSplitter()
+    >>> splitter.feed(b"one\\ntw"), splitter.feed(b"o"), splitter.rest()
+    ([b'one'], [], [b'two'])
+    """
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._too_long = False
+        self._begun = False
+
+    def feed(self, block: bytes) -> list[bytes | None]:
+        """The lines that these bytes complete."""
+        if not self._begun:
+            block = block.removeprefix(_BYTE_ORDER_MARK)
+            self._begun = True
+        lines: list[bytes | None] = [*block.split(b"\n")]
+        self._rest += lines[0] or b""
+        self._too_long = self._too_long or len(self._rest) > LINE_LIMIT
+        if self._too_long:
+            self._rest.clear()
+        if len(lines) == 1:
+            return []
+        lines[0] = None if self._too_long else bytes(self._rest)
+        self._rest[:] = lines.pop() or b""
+        self._too_long = False
+        return lines
+
+    def rest(self) -> list[bytes | None]:
+        """The last line, which no end of line has completed; none if it is empty."""
+        if self._too_long:
+            return [None]
+        return [bytes(self._rest)] if self._rest else []
+
+
+def line_blocks(file: BinaryIO) -> Iterator[list[bytes | None]]:
+    """The lines that each read completes; None stands for a line over the limit.
+
+    A read gives what is there, so that lines typed into a pipe are not held back.
+
+    >>> import io
+    >>> list(line_blocks(io.BytesIO(b"one\\ntwo")))
+    [[b'one'], [b'two']]
+    """
+    read = getattr(file, "read1", file.read)
+    splitter = LineSplitter()
+    while block := read(_BLOCK):
+        if lines := splitter.feed(block):
+            yield lines
+    if rest := splitter.rest():
+        yield rest
+
+
+def text_of(line: bytes | None) -> str:
+    """The text of a line, or why it has none."""
+    if line is None:
+        raise Refused("L306", f"the line is longer than {LINE_LIMIT} bytes")
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise Refused("L307", f"byte {error.start + 1} of the line is not valid UTF-8") from None
+
+
+Place: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "lars"]
+
+FORMATS: tuple[Format, ...] = ("jsonl", "csv", "tsv", "parquet", "arrow", "lars")
+_SUFFIXES: dict[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+    ".feather": "arrow",
+    ".lars": "lars",
+}
+
+
+class Source:
+    """A place that can be opened, again and again unless its bytes are gone once read."""
+
+    __slots__ = ("_place", "_spent", "_start", "name")
+
+    def __init__(self, place: Place) -> None:
+        self._spent = False
+        self._start: int | None = None
+        if isinstance(place, str | os.PathLike):
+            self._place: Path | BinaryIO | None = None if place == "-" else Path(place)
+            self.name = "<stdin>" if self._place is None else os.fspath(place)
+            if isinstance(self._place, Path) and not self._place.exists():
+                raise self._unreadable("there is no such file")
+            return
+        self._place = _binary(place)
+        name = getattr(place, "name", None)
+        self.name = name if isinstance(name, str) else "<file>"
+        if self._place.seekable():
+            self._start = self._place.tell()
+
+    @property
+    def lasting(self) -> bool:
+        """Can it be read again and again?"""
+        if isinstance(self._place, Path):
+            return self._place.is_file()
+        return self._start is not None
+
+    def share_of(self, file: BinaryIO) -> float | None:
+        """How much of the bytes was read, from 0 to 1; None when their number is not known."""
+        if not isinstance(self._place, Path):
+            return None
+        # A compressed file is as far as its compressed bytes are.
+        raw = getattr(file, "fileobj", file)
+        try:
+            return min(1.0, raw.tell() / max(1, self._place.stat().st_size))
+        except OSError:
+            return None
+        except ValueError:
+            # It is closed, so all of it was read.
+            return 1.0
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without folders and suffixes."""
+        return PurePath(self.name).name.split(".")[0]
+
+    def format(self, named: str | None) -> Format:
+        """The format that is named, or else the one that the suffix tells."""
+        if named is not None:
+            for known in FORMATS:
+                if named == known:
+                    return known
+            raise LarsparkError(
+                Problem("L302", f"unknown format `{named}`", hint=f"the formats are {_FORMATS}")
+            )
+        if self._place is None:
+            return "jsonl"
+        if found := suffix_format(PurePath(self.name)):
+            return found
+        raise LarsparkError(
+            Problem(
+                "L302",
+                f"the name of {self.name} does not tell its format",
+                hint=f"say the format: one of {_FORMATS}",
+            )
+        )
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The bytes from the beginning; whatever goes wrong while they are read is a problem."""
+        try:
+            if isinstance(self._place, Path):
+                with self._open_path(self._place) as file:
+                    yield file
+            else:
+                yield self._rewound(self._place or sys.stdin.buffer)
+        except (EOFError, zlib.error, gzip.BadGzipFile, pa.ArrowException) as error:
+            raise self._unreadable(str(error).split("\n")[0]) from None
+        except OSError as error:
+            raise self._unreadable(error.strerror or str(error)) from None
+
+    def _open_path(self, path: Path) -> BinaryIO:
+        if not path.is_file():
+            self._spend()
+        if path.suffix.lower() == ".gz":
+            return cast(BinaryIO, gzip.open(path, "rb"))
+        return path.open("rb")
+
+    def _rewound(self, file: BinaryIO) -> BinaryIO:
+        if self._start is None:
+            self._spend()
+        else:
+            file.seek(self._start)
+        return file
+
+    def _spend(self) -> None:
+        if self._spent:
+            raise LarsparkError(
+                Problem("L317", f"{self.name} can be read only once, and it has been read")
+            )
+        self._spent = True
+
+    def _unreadable(self, why: str) -> LarsparkError:
+        return LarsparkError(Problem("L301", f"cannot read {self.name}: {why}"))
+
+
+_FORMATS = ", ".join(FORMATS)
+
+
+def suffix_format(path: PurePath) -> Format | None:
+    """The format that the suffix of a name tells."""
+    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
+    return _SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def _binary(file: IO[bytes] | IO[str]) -> BinaryIO:
+    if isinstance(file, io.StringIO):
+        # Half surrogate pairs become invalid UTF-8, which the readers report with its line.
+        return io.BytesIO(file.getvalue().encode("utf-8", "surrogatepass"))
+    return cast(BinaryIO, getattr(file, "buffer", file))

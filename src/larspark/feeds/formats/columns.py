@@ -1,0 +1,283 @@
+"""Which line of a file a row came from, and the lines that never became rows."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from larspark.base.atoms import Signature
+from larspark.base.facts import ColumnBatch, Segment
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.formats.cells import Column, Mask, is_argument_type, text_column, typed_column
+from larspark.feeds.formats.time_columns import (
+    TimeColumn,
+    Times,
+    text_time_column,
+    time_type_problems,
+    typed_time_column,
+)
+from larspark.feeds.mapping import ColumnName, Mapping, missing_columns
+from larspark.feeds.ordering import ColumnOrder
+from larspark.feeds.reading import PROBLEMS_KEPT, Options, Reading, Refused, late_by
+
+
+class Records:
+    """The lines of a table's rows, from row 0 on; a refused line lies before some row.
+
+    >>> records = Records(first_line=2)
+    >>> records.refuse(0, lambda line: Problem("L316", f"line {line} is broken"))
+    >>> records.line_of(0)
+    3
+    """
+
+    def __init__(self, first_line: int = 1) -> None:
+        self._first_line = first_line
+        self._refused = 0
+        # Refused lines in or after the current batch: how many lie before a row, and the first
+        # reasons, each with that row.
+        self._ahead: deque[tuple[int, int]] = deque()
+        self._problems: deque[tuple[int, Problem]] = deque()
+
+    def refuse(self, number: int, problem: Callable[[int], Problem]) -> None:
+        """The line with this number, from 0 among rows and refused lines, is no row."""
+        row = number - self._refused
+        if self._refused < PROBLEMS_KEPT:
+            self._problems.append((row, problem(self._first_line + number)))
+        self._refused += 1
+        count = self._ahead.pop()[1] if self._ahead and self._ahead[-1][0] == row else 0
+        self._ahead.append((row, count + 1))
+
+    def line_of(self, row: int) -> int:
+        """The line of a row of the current batch."""
+        before = self._refused - sum(count for place, count in self._ahead if place > row)
+        return self._first_line + row + before
+
+    def first(self, row: int) -> tuple[int, Problem] | None:
+        """The first refused line up to a row, with the row that it lies before."""
+        return self._problems[0] if self._problems and self._problems[0][0] <= row else None
+
+    def pass_to(self, row: int) -> tuple[int, list[Problem]]:
+        """Leave everything up to a row behind: how many lines were refused there, and why."""
+        count, problems = 0, []
+        while self._ahead and self._ahead[0][0] <= row:
+            count += self._ahead.popleft()[1]
+        while self._problems and self._problems[0][0] <= row:
+            problems.append(self._problems.popleft()[1])
+        return count, problems
+
+
+class Table(NamedTuple):
+    """A table whose columns of given names can be read piece by piece, once.
+
+    `text` says that the columns are CSV cells.
+    """
+
+    name: str
+    schema: Any
+    read: Callable[[list[str]], Iterator[Any]]
+    records: Records
+    text: bool = False
+
+
+def _check(table: Table, mappings: tuple[Mapping, ...], tick: int | None) -> None:
+    """Everything about the columns that makes the mappings impossible, at once."""
+    problems = missing_columns(mappings, table.schema.names, table.name)
+    if not problems and not table.text:
+        kinds = {field.name: field.type for field in table.schema}
+        for name in dict.fromkeys(mapping.time for mapping in mappings):
+            problems += time_type_problems(name, kinds[name], tick)
+        for name in dict.fromkeys(name for mapping in mappings for name in mapping.columns[1:]):
+            if not is_argument_type(kinds[name]):
+                message = f"column `{name}` has the type {kinds[name]}, which is no constant"
+                problems.append(Problem("L305", message))
+    if problems:
+        raise LarsparkError(problems)
+
+
+def column_batches(
+    table: Table, mappings: tuple[Mapping, ...], options: Options, reading: Reading
+) -> Iterator[ColumnBatch]:
+    """Batches in time order.
+
+    A problem that is not skipped is raised after everything accepted before it was delivered.
+    """
+    _check(table, mappings, options.tick)
+    reader = _Reader(table, mappings, options, reading)
+    order = ColumnOrder(options.lateness, reading)
+    failure: Problem | None = None
+    for batch in table.read([*dict.fromkeys(n for m in mappings for n in m.columns)]):
+        segments, failure = reader.read(batch)
+        yield from order.release(segments, reader.newest)
+        if failure is not None:
+            break
+    yield from order.flush()
+    failure = failure or reader.rest()
+    if failure is not None:
+        raise LarsparkError(failure)
+
+
+class _Reader:
+    """Turns batches of rows into segments of the elements that are right, numbered as they came."""
+
+    def __init__(
+        self, table: Table, mappings: tuple[Mapping, ...], options: Options, reading: Reading
+    ) -> None:
+        self._table = table
+        self._mappings = mappings
+        self._options = options
+        self._reading = reading
+        self._rows = 0
+        self._arrivals = 0
+        self.newest = 0
+
+    def read(self, batch: Any) -> tuple[list[Segment], Problem | None]:
+        """The segments of a batch, and the problem that ends the reading, if one does."""
+        grid = _Grid(batch, self._mappings, self._table.text, self._options, self.newest)
+        keep = ~(grid.bad | grid.late)
+        failure = None
+        if self._options.on_error == "fail":
+            failure, limit = self._first_problem(grid, keep)
+            keep.ravel()[limit:] = False
+        else:
+            self._skip(grid, keep)
+        self.newest = grid.newest
+        self._rows += batch.num_rows
+        numbers = np.cumsum(keep.ravel()).reshape(keep.shape) + (self._arrivals - 1)
+        self._arrivals += int(keep.sum())
+        return grid.segments(keep, numbers), failure
+
+    def rest(self) -> Problem | None:
+        """The problem of a line after the last row, unless lines are skipped."""
+        if self._options.on_error == "fail":
+            found = self._table.records.first(self._rows)
+            return found[1] if found else None
+        self._note(self._skipped_lines(0))
+        return None
+
+    def _first_problem(self, grid: "_Grid", keep: Mask) -> tuple[Problem | None, int]:
+        """The first problem of a batch, and the place of the arrival that it stops."""
+        limit = int(np.argmin(keep)) if not keep.all() else keep.size
+        end = self._rows + keep.shape[0]
+        if found := self._table.records.first(end):
+            place = (found[0] - self._rows) * keep.shape[1]
+            if place <= limit:
+                return found[1], place
+        return (self._problem(grid, limit), limit) if limit < keep.size else (None, limit)
+
+    def _skip(self, grid: "_Grid", keep: Mask) -> None:
+        self._reading.skipped += keep.size - int(keep.sum())
+        self._reading.late += int(grid.late.sum())
+        places = np.flatnonzero(~keep)[:PROBLEMS_KEPT]
+        problems = [self._problem(grid, int(place)) for place in places]
+        self._note([*problems, *self._skipped_lines(keep.shape[0])])
+
+    def _skipped_lines(self, rows: int) -> list[Problem]:
+        """The problems of lines that lie among the next rows and are none."""
+        count, problems = self._table.records.pass_to(self._rows + rows)
+        self._reading.skipped += count
+        return problems
+
+    def _note(self, problems: list[Problem]) -> None:
+        for problem in sorted(problems, key=lambda problem: problem.span or ()):
+            self._reading.note(problem)
+
+    def _problem(self, grid: "_Grid", place: int) -> Problem:
+        row, mapping = divmod(place, len(self._mappings))
+        line = self._table.records.line_of(self._rows + row)
+        return grid.reason(row, mapping).at(self._table.name, line)
+
+
+class _Grid:
+    """A batch as a grid of elements: a row for each row, a column for each mapping.
+
+    Read row by row, its places are the arrivals in their order.
+    """
+
+    def __init__(
+        self,
+        batch: Any,
+        mappings: tuple[Mapping, ...],
+        text: bool,
+        options: Options,
+        newest: int,
+    ) -> None:
+        self._mappings = mappings
+        self._lateness = options.lateness
+        read_times = text_time_column if text else typed_time_column
+        read_values = text_column if text else typed_column
+        self._times: dict[str, TimeColumn] = {
+            mapping.time: read_times(batch[mapping.time], options.tick) for mapping in mappings
+        }
+        self._values: dict[str, Column] = {
+            name: read_values(batch[name])
+            for name in dict.fromkeys(name for mapping in mappings for name in mapping.columns[1:])
+        }
+        self._t: Times = np.stack([self._times[m.time].times for m in mappings], axis=1)
+        self.bad: Mask = np.stack([self._bad_rows(mapping) for mapping in mappings], axis=1)
+        # Before each arrival: the newest time so far. What is refused does not move time.
+        seen = np.maximum.accumulate(np.append(newest, np.where(self.bad, -1, self._t)))
+        self._before: Times = seen[:-1].reshape(self._t.shape)
+        self.late: Mask = ~self.bad & (self._t < self._before - options.lateness)
+        self.newest = int(seen[-1])
+
+    def _bad_rows(self, mapping: Mapping) -> Mask:
+        bad = self._times[mapping.time].bad
+        for name in mapping.columns[1:]:
+            bad = bad | self._values[name].bad
+        return bad
+
+    def reason(self, row: int, place: int) -> Refused:
+        """Why an element was refused."""
+        if self.late[row, place]:
+            t, newest = int(self._t[row, place]), int(self._before[row, place])
+            return Refused("L314", *late_by(t, newest, self._lateness))
+        mapping = self._mappings[place]
+        moment = self._times[mapping.time]
+        if moment.bad[row]:
+            return moment.explain(row).of_column(mapping.time)
+        name = next(name for name in mapping.columns[1:] if self._values[name].bad[row])
+        return self._values[name].explain(row).of_column(name)
+
+    def segments(self, keep: Mask, numbers: Times) -> list[Segment]:
+        """The elements to keep, with their numbers."""
+        return [
+            segment
+            for place, mapping in enumerate(self._mappings)
+            for segment in self._mapping_segments(
+                mapping, self._t[:, place], numbers[:, place], keep[:, place]
+            )
+        ]
+
+    def _mapping_segments(
+        self, mapping: Mapping, t: Times, numbers: Times, keep: Mask
+    ) -> Iterator[Segment]:
+        signature = Signature(mapping.predicate, len(mapping.args))
+        names = ["t", "seq", *map(str, range(len(mapping.args)))]
+        for chosen, kinds in self._kinds(mapping, keep):
+            size = int(chosen.sum())
+            selection = None if size == len(chosen) else pa.array(chosen)
+            arrays = [pa.array(t), pa.array(numbers)]
+            arrays += [self._values[name].parts[kind] for name, kind in kinds.items()]
+            kept = [array if selection is None else array.filter(selection) for array in arrays]
+            by_name = dict(zip(kinds, kept[2:], strict=True))
+            args = [
+                by_name[arg.name] if isinstance(arg, ColumnName) else pa.repeat(arg, size)
+                for arg in mapping.args
+            ]
+            yield Segment(signature, pa.table([*kept[:2], *args], names=names))
+
+    def _kinds(self, mapping: Mapping, keep: Mask) -> Iterator[tuple[Mask, dict[str, int]]]:
+        """The rows to keep, grouped so that each column of a group is of one kind."""
+        names = list(dict.fromkeys(mapping.columns[1:]))
+        mixed = [name for name in names if len(self._values[name].parts) > 1]
+        if not keep.any():
+            return
+        if not mixed:
+            yield keep, dict.fromkeys(names, 0)
+            return
+        codes = np.stack([self._values[name].kind_of for name in mixed], axis=1)
+        for code in np.unique(codes[keep], axis=0):
+            chosen = keep & (codes == code).all(axis=1)
+            yield chosen, dict.fromkeys(names, 0) | dict(zip(mixed, map(int, code), strict=True))

@@ -1,0 +1,200 @@
+"""JSON Lines: one JSON object per line.
+
+`{"t": 36, "atom": "tram(a1,b)"}`, `{"t": 36, "atoms": ["tram(a1,b)", "bus(b1,b)"]}`,
+`{"t": 36, "predicate": "tram", "args": ["a1", "b"]}`; `{"t": 50}` only moves time.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from enum import Enum, auto
+from typing import Any, BinaryIO, TypeAlias
+
+import orjson
+
+from larspark.base.atoms import Atom
+from larspark.base.problems import Problem
+from larspark.base.terms import INTEGER_MAX, Constant
+from larspark.feeds.byte_source import line_blocks, text_of
+from larspark.feeds.ground_atoms import GroundAtoms, predicate, shortened, value_constant
+from larspark.feeds.ordering import Arrival, Blocks
+from larspark.feeds.reading import Refused
+from larspark.feeds.times import time_point
+
+_Record: TypeAlias = dict[str, Any]
+
+_SHAPES = ("atom", "atoms", "predicate")
+_KEYS = ("t", *_SHAPES, "args")
+_LISTED_KEYS = ", ".join(_KEYS)
+# orjson reads integers beyond 64 bits as floats.
+_ROUNDED = float(2**63)
+
+
+class Times(Enum):
+    """Whether a line has its time in `t`."""
+
+    REQUIRED = auto()
+    OPTIONAL = auto()
+    FORBIDDEN = auto()
+
+
+def stream_blocks(file: BinaryIO, source: str, tick: int | None) -> Blocks:
+    """The arrivals of each block of lines."""
+    return _blocks(file, source, JsonLines(tick, Times.REQUIRED))
+
+
+def background_blocks(file: BinaryIO, source: str) -> Blocks:
+    """The same for background data, which has no times: every `t` is 0."""
+    return _blocks(file, source, JsonLines(None, Times.FORBIDDEN))
+
+
+def _blocks(file: BinaryIO, source: str, reader: "JsonLines") -> Blocks:
+    number = 1
+    for lines in line_blocks(file):
+        yield reader.arrivals(lines, number, source)
+        number += len(lines)
+
+
+class JsonLines:
+    """Reads lines, and remembers what they have in common."""
+
+    def __init__(self, tick: int | None, times: Times) -> None:
+        self._tick = tick
+        self._shapes = _Shapes(times)
+        self._atoms = GroundAtoms()
+
+    def arrivals(
+        self, lines: Iterable[bytes | None], first: int, source: str, stamp: int = 0
+    ) -> Iterator[Arrival | Problem]:
+        """What the lines hold, from line number `first` on; `stamp` is the time of those without.
+
+        A line stands for itself: what is wrong with it is a problem in its place.
+        """
+        loads = orjson.loads
+        shapes, atoms = self._shapes, self._atoms
+        for number, line in enumerate(lines, first):
+            try:
+                try:
+                    record = loads(line or b"")
+                except orjson.JSONDecodeError as error:
+                    if text_of(line).strip():
+                        raise Refused("L308", f"not JSON: {error.msg}", offset=error.pos) from None
+                    continue
+                if type(record) is not dict:
+                    raise Refused("L308", f"{_name(record)} is not an object", f"write {_EXAMPLE}")
+                shape = shapes[tuple(record)]
+                t = record.get("t")
+                if type(t) is not int or not 0 <= t <= INTEGER_MAX:
+                    t = self._time(record) if "t" in record else stamp
+                yield t, _atoms(shape, record, line or b"", atoms), number
+            except Refused as refused:
+                yield refused.at(source, number, (line or b"").decode(errors="replace"))
+
+    def _time(self, record: _Record) -> int:
+        try:
+            return time_point(record["t"], self._tick)
+        except Refused as refused:
+            raise refused.inside("t") from None
+
+
+class _Shapes(dict[tuple[str, ...], str]):
+    """The key that tells how an object holds its atoms, by the keys of the object."""
+
+    def __init__(self, times: Times) -> None:
+        self._times = times
+
+    def __missing__(self, keys: tuple[str, ...]) -> str:
+        for key in keys:
+            if key not in _KEYS:
+                close = get_close_matches(key, _KEYS, 1)
+                hint = f"did you mean `{close[0]}`?" if close else f"the keys are {_LISTED_KEYS}"
+                raise Refused("L309", f"unknown key `{shortened(key)}`", hint, quoted=key)
+        shapes = [key for key in keys if key in _SHAPES]
+        if len(shapes) > 1:
+            first, second = shapes[:2]
+            raise Refused("L309", f"`{first}` and `{second}` exclude each other", quoted=second)
+        if "args" in keys and shapes != ["predicate"]:
+            raise Refused("L309", "`args` needs a `predicate`", quoted="args")
+        if self._times is Times.REQUIRED and "t" not in keys:
+            raise Refused("L309", "the key `t` is missing", f"write {_EXAMPLE}")
+        if self._times is Times.FORBIDDEN:
+            if "t" in keys:
+                raise Refused("L309", "background data has no time", "leave `t` out", quoted="t")
+            if not shapes:
+                raise Refused("L309", "there is no atom in this line")
+        self[keys] = shapes[0] if shapes else ""
+        return self[keys]
+
+
+def _atoms(shape: str, record: _Record, line: bytes, atoms: GroundAtoms) -> tuple[Atom, ...]:
+    value = record.get(shape)
+    if shape == "atom":
+        if type(value) is str:
+            return (atoms[value],)
+        raise Refused("L309", f"an atom is a text, not {_name(value)}", quoted="atom")
+    if shape == "predicate":
+        return (_predicate_atom(record, line),)
+    if shape == "atoms":
+        if type(value) is not list:
+            raise Refused("L309", f"`atoms` is {_name(value)}, not a list", quoted="atoms")
+        for atom in value:
+            if type(atom) is not str:
+                raise Refused("L309", f"an atom is a text, not {_name(atom)}", quoted="atoms")
+        return tuple([atoms[text] for text in value])
+    return ()
+
+
+def _predicate_atom(record: _Record, line: bytes) -> Atom:
+    args = record.get("args", [])
+    if not isinstance(args, list):
+        raise Refused("L309", f"`args` is {_name(args)}, not a list", quoted="args")
+    try:
+        head = predicate(record["predicate"])
+    except Refused as refused:
+        raise refused.inside("predicate") from None
+    try:
+        # Most are texts, and need no change.
+        return Atom(head, tuple([a if type(a) is str else _argument(a) for a in args]))
+    except Refused:
+        # What orjson rounded is read again as it was written.
+        exact = json.loads(line)["args"] if all(map(_is_scalar, args)) else args
+    return Atom(
+        head, tuple([_placed_argument(value, place) for place, value in enumerate(exact, 1)])
+    )
+
+
+def _argument(value: object) -> Constant:
+    if type(value) is float:
+        if not value.is_integer():
+            return value
+        if abs(value) >= _ROUNDED:
+            raise Refused("L313", "perhaps an integer that was rounded")
+    return value_constant(value)
+
+
+def _placed_argument(value: object, place: int) -> Constant:
+    try:
+        return value_constant(value)
+    except Refused as refused:
+        message = f"argument {place}: {refused.message}"
+        raise Refused(refused.code, message, quoted="args") from None
+
+
+def _is_scalar(value: object) -> bool:
+    return not isinstance(value, dict | list)
+
+
+_EXAMPLE = '{"t": 36, "atom": "tram(a1,b)"}'
+_NAMES = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
+
+def _name(value: object) -> str:
+    return _NAMES[type(value)]

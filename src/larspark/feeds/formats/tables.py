@@ -1,0 +1,145 @@
+"""Tables in files and in memory: CSV, Parquet, Arrow, pandas, polars."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.byte_source import LINE_LIMIT, Format, text_of
+from larspark.feeds.formats.columns import Records, Table
+from larspark.feeds.reading import Refused
+
+# Unquoted cells that hold no value.
+_MISSING = ["", "NaN", "nan", "NAN"]
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+_FILE_MAGIC = b"ARROW1"
+
+
+def open_table(file: BinaryIO, name: str, form: Format, batch_size: int) -> Table:
+    """The table in a file, read piece by piece."""
+    if form in DELIMITERS:
+        names = first_record(file, name, DELIMITERS[form])
+        names[0] = names[0].removeprefix("\ufeff")
+        table = csv_table(file, name, names, DELIMITERS[form], first_line=2)
+        return table._replace(read=lambda columns: _sliced(table.read(columns), batch_size))
+    if form == "parquet":
+        parquet = pyarrow.parquet.ParquetFile(file)
+
+        def read(columns: list[str]) -> Iterator[Any]:
+            return iter(parquet.iter_batches(batch_size, columns=columns))
+
+        return Table(name, parquet.schema_arrow, read, Records())
+    reader = _arrow_reader(file)
+    return _reader_table(reader, _arrow_batches(reader), name, batch_size)
+
+
+def memory_table(table: Any, name: str, batch_size: int) -> Table:
+    """A table in memory: pyarrow, or whatever offers itself as an Arrow stream."""
+    reader = _memory_reader(table)
+    return _reader_table(reader, reader, name, batch_size)
+
+
+def at_one_time(table: Any, t: int, column: str) -> Any:
+    """The same table as Arrow, with a column that gives every row the time point t."""
+    read = _memory_reader(table).read_all()
+    return read.append_column(column, pa.array(np.full(read.num_rows, t)))
+
+
+def _memory_reader(table: Any) -> Any:
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    try:
+        return pa.RecordBatchReader.from_stream(table)
+    except (TypeError, pa.ArrowException) as error:
+        why = str(error).split("\n")[0]
+        message = f"a {type(table).__name__} cannot be read as a table: {why}"
+        hint = "give a pyarrow table, or a pandas or polars data frame"
+        raise LarsparkError(Problem("L302", message, hint=hint)) from None
+
+
+def csv_table(
+    file: BinaryIO, name: str, names: list[str], delimiter: str, first_line: int
+) -> Table:
+    """What is left of a CSV file from a line on, as a table of cells."""
+    records = Records(first_line)
+
+    def refuse(row: Any) -> str:
+        message = f"the record has {row.actual_columns} values, not {row.expected_columns}"
+        text = row.text
+        records.refuse(row.number - 1, lambda line: Refused("L316", message).at(name, line, text))
+        return "skip"
+
+    def read(columns: list[str]) -> Iterator[Any]:
+        try:
+            yield from pyarrow.csv.open_csv(
+                file,
+                # Without threads, so that the numbers of refused records are known.
+                pyarrow.csv.ReadOptions(
+                    use_threads=False, block_size=LINE_LIMIT, column_names=names
+                ),
+                pyarrow.csv.ParseOptions(
+                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=refuse
+                ),
+                pyarrow.csv.ConvertOptions(
+                    include_columns=columns,
+                    column_types=dict.fromkeys(columns, pa.binary()),
+                    null_values=_MISSING,
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if "straddling" in str(error):
+                message = f"a record of {name} is longer than {LINE_LIMIT} bytes"
+                raise LarsparkError(Problem("L306", message)) from None
+            # A header without records is a table all the same.
+            if "Empty CSV" not in str(error):
+                raise
+
+    schema = pa.schema([(column, pa.binary()) for column in names])
+    return Table(name, schema, read, records, text=True)
+
+
+def first_record(file: BinaryIO, name: str, delimiter: str) -> list[str]:
+    """The cells of a CSV file's first record, in a stream the names of the columns."""
+    lines = iter(lambda: file.readline(LINE_LIMIT + 1), b"")
+    try:
+        texts = (text_of(line if len(line) <= LINE_LIMIT else None) for line in lines)
+        cells = next(csv.reader(texts, delimiter=delimiter), [])
+    except Refused as refused:
+        raise LarsparkError(refused.at(name, 1)) from None
+    except csv.Error as error:
+        raise LarsparkError(Refused("L304", f"no names of columns: {error}").at(name, 1)) from None
+    if not cells:
+        raise LarsparkError(Refused("L304", "there are no columns").at(name, 1))
+    return cells
+
+
+def _arrow_reader(file: BinaryIO) -> Any:
+    if not file.seekable():
+        return pa.ipc.open_stream(file)
+    start = file.tell()
+    magic = file.read(len(_FILE_MAGIC))
+    file.seek(start)
+    return pa.ipc.open_file(file) if magic == _FILE_MAGIC else pa.ipc.open_stream(file)
+
+
+def _arrow_batches(reader: Any) -> Iterator[Any]:
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _reader_table(reader: Any, batches: Iterable[Any], name: str, batch_size: int) -> Table:
+    return Table(name, reader.schema, lambda _columns: _sliced(batches, batch_size), Records())
+
+
+def _sliced(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, size):
+            yield batch.slice(start, size)

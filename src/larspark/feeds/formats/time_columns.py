@@ -1,0 +1,140 @@
+"""Columns of a table as time points. The law for one value is `times.time_point`."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.problems import Problem
+from larspark.base.terms import INTEGER_MAX
+from larspark.feeds.formats.cells import (
+    Mask,
+    cast_or_none,
+    decoded,
+    is_text_type,
+    reason,
+    text_column,
+    text_constant,
+    typed_column,
+)
+from larspark.feeds.reading import Refused
+from larspark.feeds.times import needs_tick, time_point
+
+Times: TypeAlias = npt.NDArray[np.int64]
+
+_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+
+
+class TimeColumn(NamedTuple):
+    """The time point of every row; rows marked in `bad` have none, and `explain` says why."""
+
+    times: Times
+    bad: Mask
+    explain: Callable[[int], Refused]
+
+
+def text_time_column(cells: pa.Array, tick: int | None) -> TimeColumn:
+    """The time points of a column of CSV cells."""
+    column = text_column(cells)
+    times, bad = _part_times(column.parts[0], tick)
+    for kind, part in enumerate(column.parts[1:], 1):
+        part_times, part_bad = _part_times(part, tick)
+        chosen = column.kind_of == kind
+        times, bad = np.where(chosen, part_times, times), np.where(chosen, part_bad, bad)
+
+    def explain(row: int) -> Refused:
+        return reason(lambda: time_point(text_constant(cells[row].as_py()), tick))
+
+    return TimeColumn(times, bad | column.bad, explain)
+
+
+def typed_time_column(values: pa.Array, tick: int | None) -> TimeColumn:
+    """The time points of an Arrow column of a type that `time_type_problems` accepts."""
+    values = decoded(values)
+    if _is_moment_type(values.type) and tick is not None:
+        times, bad = _moment_times(values, tick)
+        return TimeColumn(times, bad, lambda row: _moment_reason(values.slice(row, 1)))
+
+    def explain(row: int) -> Refused:
+        return reason(lambda: time_point(values[row].as_py(), tick))
+
+    column = typed_column(values)
+    times, bad = _part_times(column.parts[0], tick)
+    return TimeColumn(times, bad | column.bad, explain)
+
+
+def time_type_problems(name: str, kind: Any, tick: int | None) -> Iterator[Problem]:
+    """Why no column of this Arrow type can give times."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if _is_moment_type(kind):
+        if tick is None:
+            refused = needs_tick(f"column `{name}` holds timestamps")
+            yield Problem(refused.code, refused.message, hint=refused.hint)
+        return
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if not (number or is_text_type(kind) or pa.types.is_null(kind)):
+        yield Problem("L305", f"column `{name}` has the type {kind}, which is no time")
+
+
+def _is_moment_type(kind: Any) -> bool:
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def _part_times(part: pa.Array, tick: int | None) -> tuple[Times, Mask]:
+    if pa.types.is_string(part.type):
+        return _text_times(part, tick)
+    if pa.types.is_floating(part.type):
+        values = part.fill_null(-1.0).to_numpy(zero_copy_only=False)
+        # Beyond 2**53 a float is never an integer; NaN fails every comparison.
+        bad = ~((values >= 0) & (values <= 2.0**53) & (np.floor(values) == values))
+        return np.where(bad, -1, values).astype(np.int64), bad
+    times: Times = part.fill_null(-1).to_numpy(zero_copy_only=False)
+    return times, times < 0
+
+
+def _text_times(texts: pa.Array, tick: int | None) -> tuple[Times, Mask]:
+    if tick is not None:
+        for zone in (None, "UTC"):
+            moments = cast_or_none(texts, pa.timestamp("us", zone))
+            if moments is not None:
+                return _moment_times(moments, tick)
+    encoded = texts.dictionary_encode()
+    points = [_point_or_minus_one(text, tick) for text in encoded.dictionary.to_pylist()]
+    # Index -1, the last entry, stands for rows without a text.
+    times = np.array([*points, -1], dtype=np.int64)[encoded.indices.fill_null(-1).to_numpy()]
+    return times, times < 0
+
+
+def _point_or_minus_one(text: str, tick: int | None) -> int:
+    try:
+        return time_point(text, tick)
+    except Refused:
+        return -1
+
+
+def _moment_times(moments: pa.Array, tick: int) -> tuple[Times, Mask]:
+    kind: Any = moments.type
+    if pa.types.is_date32(kind):
+        moments, unit = pc.cast(moments, pa.timestamp("s")), "s"
+    elif pa.types.is_date64(kind):
+        unit = "ms"
+    else:
+        unit = kind.unit
+    values = pc.cast(moments, pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    if unit == "ns":
+        times: Times = np.floor_divide(values, tick * 1000)
+        return times, times < 0
+    factor = _MICROSECONDS[unit]
+    bad: Mask = (values < 0) | (values > INTEGER_MAX // factor)
+    return np.where(bad, -1, np.where(bad, 0, values) * factor // tick), bad
+
+
+def _moment_reason(moment: pa.Array) -> Refused:
+    if moment.null_count:
+        return Refused("L313", "there is no value")
+    shown = moment.cast(pa.string())[0].as_py()
+    return Refused("L310", f"the time {shown} lies before 1970 or too far ahead")

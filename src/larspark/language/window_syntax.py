@@ -1,0 +1,228 @@
+"""Windows as written: sizes with units to time points, and the numbers checked."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from larspark.base.atoms import Atom
+from larspark.base.terms import INTEGER_MAX, Constant, Term, Variable
+from larspark.language.dialect import Dialect
+from larspark.language.pieces import Piece, TermPiece, as_term, capital_hint
+from larspark.language.tokens import Token, brief, span_between, text_of, whole_number
+from larspark.language.tree import FilterWindow, NamedWindow, Tick, TimeWindow, TupleWindow, Window
+
+MICROSECONDS = {
+    "us": 1,
+    "ms": 1_000,
+    "msec": 1_000,
+    "s": 1_000_000,
+    "sec": 1_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+
+
+class Size(NamedTuple):
+    """A number of time points, or a duration when it has a unit."""
+
+    number: Token
+    unit: Token | None
+
+    @property
+    def last(self) -> Token:
+        return self.unit or self.number
+
+
+def duration(size: Size) -> int | None:
+    """A size with a unit in microseconds; None, and a problem, when it has none."""
+    number, unit = size
+    source = number.source
+    if unit is None or unit.text not in MICROSECONDS:
+        known = ", ".join(f"`{name}`" for name in MICROSECONDS)
+        if unit is None:
+            source.report("L116", "a duration needs a unit", number.span, f"one of {known}")
+        else:
+            source.report("L116", f"`{unit.text}` is no unit of time", unit.span, f"one of {known}")
+        return None
+    # With so few digits, and no exponent, the product is exact.
+    if len(number.text) > 18 or "e" in number.text.lower():
+        message = f"`{brief(number.text)}` is too large or too fine a number"
+        source.report("L114", message, number.span, "write a few digits, without exponent")
+        return None
+    span = span_between(number, unit)
+    exact = Decimal(number.text) * MICROSECONDS[unit.text]
+    if exact > INTEGER_MAX:
+        source.report("L114", f"{number.text} {unit.text} is too long a time", span)
+        return None
+    if exact != int(exact):
+        source.report("L117", "the duration is not a whole number of microseconds", span)
+        return None
+    return int(exact)
+
+
+def time_points(size: Size) -> int | None:
+    """A size in time points; durations are converted by the length of one time point."""
+    number, unit = size
+    source = number.source
+    if unit is not None:
+        length = duration(size)
+    elif source.dialect is Dialect.TICKER:
+        seconds = whole_number(number)
+        length = None if seconds is None else seconds * MICROSECONDS["s"]
+    else:
+        return whole_number(number)
+    if length is None:
+        return None
+    tick, span = source.tick, span_between(number, size.last)
+    if tick is None:
+        hint = "say how long one time point lasts, e.g. `#tick 1 s.`, or leave out the unit"
+        source.report("L115", "a window with a unit needs `#tick`", span, hint)
+        return None
+    points, rest = divmod(length, tick.microseconds)
+    if rest:
+        text = source.lines[span.line - 1][span.column - 1 : span.end_column - 1]
+        message = f"`{text}` is not a whole number of time points of {tick_text(tick)}"
+        hint = f"{points} or {points + 1} time points are possible"
+        source.report("L117", message, span, hint)
+        return None
+    return points
+
+
+def time_window(past: Size | None, future: Size | None, every: Size | None) -> TimeWindow:
+    """`[past,+future every hop]`; a hop must lie within the window (Definition 3)."""
+    before = time_points(past) if past else 0
+    after = time_points(future) if future else 0
+    hop = time_points(every) if every else 1
+    if before is None or after is None or hop is None:
+        return TimeWindow(0)
+    size = before + after
+    if every is not None and (hop == 0 or hop > max(size, 1)):
+        span = span_between(every.number, every.last)
+        message = f"the hop {hop} does not lie within the window, which has size {size}"
+        hint = f"time points would be left out; the hop is from 1 to {max(size, 1)}"
+        every.number.source.report("L118", message, span, hint)
+    return TimeWindow(before, after, hop)
+
+
+def tick_text(tick: Tick) -> str:
+    """The length of a time point in the largest unit that gives a whole number.
+
+    >>> tick_text(Tick(60_000_000)), tick_text(Tick(1_500_000))
+    ('1 min', '1500 ms')
+    """
+    for unit in ("d", "h", "min", "s", "ms"):
+        number, rest = divmod(tick.microseconds, MICROSECONDS[unit])
+        if not rest:
+            return f"{number} {unit}"
+    return f"{tick.microseconds} us"
+
+
+# What Lark hands over: tokens, pieces and the results of earlier steps, in text order.
+Children = Sequence[Any]
+
+
+class Bracketed(NamedTuple):
+    """A window with its brackets."""
+
+    window: Window
+    first: Token
+    last: Token
+
+
+class WindowSteps:
+    """One method for each way to write a window."""
+
+    def boxplus(self, children: Children) -> Bracketed:
+        operator, bracketed = children
+        return Bracketed(bracketed.window, operator, bracketed.last)
+
+    def boxplus_past(self, children: Children) -> Bracketed:
+        operator, number = children
+        return Bracketed(time_window(Size(number, None), None, None), operator, number)
+
+    def boxplus_tuples(self, children: Children) -> Bracketed:
+        operator, _, number = children
+        return Bracketed(_tuple_window(number, None, None), operator, number)
+
+    def whole_past(self, children: Children) -> Bracketed:
+        return Bracketed(TimeWindow(None), children[0], children[-1])
+
+    def past_window(self, children: Children) -> Bracketed:
+        first, past, _, every, last = children
+        return Bracketed(time_window(past, None, every), first, last)
+
+    def future_window(self, children: Children) -> Bracketed:
+        first, _, future, _, every, last = children
+        return Bracketed(time_window(None, future, every), first, last)
+
+    def time_window(self, children: Children) -> Bracketed:
+        first, past, _, _, future, _, every, last = children
+        return Bracketed(time_window(past, future, every), first, last)
+
+    def past_tuples(self, children: Children) -> Bracketed:
+        first, _, past, keys, last = children
+        return Bracketed(_tuple_window(past, None, keys), first, last)
+
+    def past_tuples_ticker(self, children: Children) -> Bracketed:
+        first, past, _, keys, last = children
+        return Bracketed(_tuple_window(past, None, keys), first, last)
+
+    def future_tuples(self, children: Children) -> Bracketed:
+        first, _, _, future, keys, last = children
+        return Bracketed(_tuple_window(None, future, keys), first, last)
+
+    def tuple_window(self, children: Children) -> Bracketed:
+        first, _, past, _, _, future, keys, last = children
+        return Bracketed(_tuple_window(past, future, keys), first, last)
+
+    def filter_window(self, children: Children) -> Bracketed:
+        patterns = tuple(atom for atom, _ in children[2:-1:2])
+        return Bracketed(FilterWindow(patterns), children[0], children[-1])
+
+    def named_window(self, children: Children) -> Bracketed:
+        first, (pattern, pieces), last = children
+        args: list[Constant] = []
+        for piece, arg in zip(pieces, pattern.args, strict=True):
+            if isinstance(arg, int | float | str):
+                args.append(arg)
+            else:
+                message = f"`{piece.text()}` is not a constant"
+                piece.report("L118", message, "the arguments of a window of your own are constants")
+        return Bracketed(NamedWindow(pattern.predicate, tuple(args)), first, last)
+
+    def old_ticker_window(self, children: Children) -> Bracketed:
+        first, name, size, last = children
+        if name.text != "t":
+            hint = f"write `[{name.text}({size.number.text})]` for a window of your own"
+            name.source.report(
+                "L104", f"`{name.text}` cannot stand before a number", name.span, hint
+            )
+        return Bracketed(time_window(size, None, None), first, last)
+
+    def size(self, children: Children) -> Size:
+        return Size(*children)
+
+    def keys(self, children: Children) -> tuple[Variable, ...]:
+        keys = []
+        for piece in children[1::2]:
+            if isinstance(piece, TermPiece) and isinstance(piece.term, Variable):
+                keys.append(piece.term)
+            else:
+                message = f"`{piece.text()}` is not a variable, so it cannot be a key"
+                piece.report("L125", message, capital_hint(piece))
+        return tuple(keys)
+
+    def pattern(self, children: Children) -> tuple[Atom, Sequence[Piece]]:
+        name = children[0]
+        pieces = [piece for piece in children[2::2] if isinstance(piece, Piece)]
+        args: tuple[Term, ...] = tuple([as_term(piece) for piece in pieces])
+        return Atom(text_of(name), args), pieces
+
+
+def _tuple_window(
+    past: Token | None, future: Token | None, keys: tuple[Variable, ...] | None
+) -> TupleWindow:
+    before = whole_number(past) if past else 0
+    after = whole_number(future) if future else 0
+    return TupleWindow(before or 0, after or 0, keys or ())

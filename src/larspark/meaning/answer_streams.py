@@ -1,0 +1,89 @@
+"""Answer streams (Definitions 11 and 12): exact, all of them, for any program."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from larspark.analysis.checked import Checked
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Problem
+from larspark.logic.circuit import FALSE, TRUE, Circuit
+from larspark.meaning.entailment import Structure
+from larspark.meaning.ground_program import GroundProgram, ground_program
+from larspark.meaning.labelling import Labelling
+from larspark.meaning.minimal_models import Clause, Search, clause
+from larspark.meaning.open_timeline import NO_HORIZON, Horizon, find_horizon
+from larspark.meaning.streams import numbers_of
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerStream:
+    """What an answer stream adds to the data: its derived atoms by time point."""
+
+    derived: dict[int, frozenset[Atom]]
+
+    def at(self, t: int) -> frozenset[Atom]:
+        """The derived atoms that hold at t."""
+        return self.derived.get(t, frozenset())
+
+
+def answer_streams(
+    checked: Checked,
+    elements: Iterable[tuple[int, Atom]],
+    background: Iterable[Atom],
+    timeline: tuple[int, int | None],
+    t: int,
+    *,
+    remembered: Iterable[tuple[int, Atom]] = (),
+    limit: int | None = None,
+) -> Iterator[AnswerStream]:
+    """The answer streams of the program for the data at t, found one after the other.
+
+    `elements` are all the data in arrival order; `remembered` is data that tuple windows do not
+    see. The timeline is [start, end], open to the right when its end is None.
+    """
+    start, end = timeline
+    if t < start or (end is not None and t > end):
+        message = f"the time point {t} lies outside the timeline, which is [{start}, {end}]"
+        raise LarsparkError(Problem("L251", message))
+    if checked.endless and end is None:
+        message = "the program can place atoms ever further into the future"
+        raise LarsparkError(Problem("L252", message, hint="say where time ends with `until`"))
+    known = frozenset(background) | checked.background
+    program = ground_program(checked, elements, remembered, known, timeline, t)
+    return islice(_solve(program, known, t), limit)
+
+
+def _solve(program: GroundProgram, background: frozenset[Atom], t: int) -> Iterator[AnswerStream]:
+    circuit = Circuit()
+    for number in numbers_of(program.undecided):
+        circuit.variable(number)
+    structure = Structure(program.stream, background, _common_horizon(program, t))
+    labelling = Labelling(structure, program.undecided, circuit)
+    clauses: dict[Clause, None] = {}
+    for head, body in program.instances:
+        condition = labelling.label(body, t)
+        if condition == FALSE:
+            continue
+        rule = clause(circuit, condition, labelling.label(head, t))
+        if rule.holds != TRUE:
+            clauses[rule] = None
+    elements = program.stream.universe.elements
+    for names in Search(circuit, list(clauses)).answers():
+        derived: dict[int, set[Atom]] = {}
+        for name in sorted(names):
+            derived.setdefault(elements[name].t, set()).add(elements[name].atom)
+        yield AnswerStream({point: frozenset(derived[point]) for point in sorted(derived)})
+
+
+def _common_horizon(program: GroundProgram, t: int) -> Horizon:
+    """A horizon that is far enough for every rule instance."""
+    if program.stream.end is not None:
+        return NO_HORIZON
+    found = [
+        find_horizon(program.stream, t, formula)
+        for instance in program.instances
+        for formula in instance
+    ]
+    latest = max((horizon.latest for horizon in found), default=t)
+    return Horizon(latest, max((horizon.reach for horizon in found), default=0))

@@ -1,0 +1,262 @@
+"""Formulas taken apart: what a body asks for, as a disjunction of conjunctions.
+
+Temporal operators are read as what they say about time points:
+
+    @T f        T is a time point of what can be seen, and f holds at T
+    some f      there is such a time point U
+    always f    there is a time point, and none at which f does not hold
+
+A window leaves a part of the time points: those around the place where it stands, which is the
+evaluation time or a time point that was named before. So `[9] some (a and [2] some b)` becomes
+`[9] @U a, [9] @V b, U-2 <= V, V <= U`: also the inner window sees only what the outer one leaves.
+
+Where a formula says no more than the atom below it, it stays whole, and is one operator: `[5] some
+a`, `[5] always a`, `[#3] @T a`.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import assert_never
+
+from larspark.analysis.safety import bound_variables
+from larspark.base.problems import Span
+from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    FilterWindow,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Reset,
+    Some,
+    TimeWindow,
+    Truth,
+    Window,
+    Windowed,
+)
+from larspark.logic.traversal import children, walk
+from larspark.plan.literals import (
+    FALSE,
+    TRUE,
+    Absent,
+    Alternatives,
+    Condition,
+    Literal,
+    Placed,
+    Point,
+    Reading,
+    Scope,
+    cannot,
+    conjoin,
+    counts_tuples,
+    disjoin,
+    time_variable,
+)
+from larspark.plan.operators import Mode
+
+# `always` is read twice, once for what holds and once for what does not: nested, that doubles. And
+# every part is read together with the time points of all windows above it.
+_STEPS_LIMIT = 1_000
+_WINDOWS_LIMIT = 24
+
+
+class FormulaReader:
+    """Takes the formulas of one rule apart."""
+
+    def __init__(self) -> None:
+        self._times: Iterator[Variable] = (Variable(f"@{number}") for number in count())
+        self._steps = 0
+
+    def alternatives(
+        self,
+        formula: Formula,
+        scope: Scope = (),
+        position: Variable | None = None,
+        *,
+        negated: bool = False,
+    ) -> Alternatives:
+        """When the formula holds (or does not) at a position, by what can be seen from there."""
+        self._steps += position is not None
+        if self._steps > _STEPS_LIMIT or len(scope) > _WINDOWS_LIMIT:
+            hint = "give parts of it a name, by rules of their own"
+            raise cannot("take a formula apart that nests so deeply", formula.span, hint)
+        match formula:
+            case AtomFormula(atom):
+                mode = Mode.NOW if position is None else Mode.AT
+                return _one(Reading(atom, mode, position, scope, negated, formula.span))
+            case Comparison():
+                return _one(_condition(formula, negated, complement=negated))
+            case Not(Comparison() as comparison):
+                return _one(_condition(comparison, not negated, complement=negated))
+            case Truth(value):
+                return TRUE if value != negated else FALSE
+            case Not(body):
+                return self.alternatives(body, scope, position, negated=not negated)
+            case And(parts) | Or(parts):
+                each = [self.alternatives(p, scope, position, negated=negated) for p in parts]
+                conjunctive = isinstance(formula, And) != negated
+                return (conjoin if conjunctive else disjoin)(each, formula.span)
+            case Implies(left, right):
+                each = [
+                    self.alternatives(left, scope, position, negated=not negated),
+                    self.alternatives(right, scope, position, negated=negated),
+                ]
+                return (conjoin if negated else disjoin)(each, formula.span)
+            case Windowed(TimeWindow() as window) if position is None and _hops_below(
+                window, scope
+            ):
+                # Two time windows that differ in their pivot do not collapse: now gets a name.
+                now = next(self._times)
+                present = Point(now, (Placed(TimeWindow(0), None, formula.span),), formula.span)
+                here = self.alternatives(formula, scope, now, negated=negated)
+                return conjoin([_one(present), here], formula.span)
+            case Windowed(window, body):
+                inner = (*scope, Placed(window, position, formula.span))
+                return self.alternatives(body, inner, position, negated=negated)
+            case Reset(body):
+                return self.alternatives(body, (), position, negated=negated)
+            case Some() | Always() | At():
+                simpler = _simpler(formula, scope)
+                if simpler is not None:
+                    return self.alternatives(simpler, scope, position, negated=negated)
+                return self._temporal(formula, scope, position, negated)
+            case _:
+                assert_never(formula)
+
+    def _temporal(
+        self,
+        formula: Some | Always | At,
+        scope: Scope,
+        position: Variable | None,
+        negated: bool,
+    ) -> Alternatives:
+        body, span = formula.body, formula.span
+        if isinstance(formula, Always) and counts_tuples(scope):
+            hint = "use the engine `asp`, or a time window"
+            raise cannot("ask for `always` over a tuple window", span, hint)
+        if isinstance(body, AtomFormula) and all(placed.position is None for placed in scope):
+            mode, time = _MODES[type(formula)], formula.time if isinstance(formula, At) else None
+            return _one(Reading(body.atom, mode, time, scope, negated, span))
+        if isinstance(formula, Always):
+            return self._always(formula, scope, position, negated)
+        time = formula.time if isinstance(formula, At) else next(self._times)
+        found = self._at(time, body, scope, span)
+        return _absent(found, span) if negated else found
+
+    def _at(
+        self, time: Term, body: Formula, scope: Scope, span: Span, *, negated: bool = False
+    ) -> Alternatives:
+        point = _one(Point(time, scope, span))
+        here = self.alternatives(body, scope, time_variable(time), negated=negated)
+        return conjoin([point, here], span)
+
+    def _always(
+        self, formula: Always, scope: Scope, position: Variable | None, negated: bool
+    ) -> Alternatives:
+        body, span = formula.body, formula.span
+        may_be_empty = _may_be_empty(scope)
+        if negated and not may_be_empty:
+            return self._at(next(self._times), body, scope, span, negated=True)
+        parts: list[Alternatives] = []
+        if bound_variables((body,)):
+            # What holds always holds here, and that is where values come from. What the evaluation
+            # time alone shows is gone with it: then values from other time points last longer.
+            elsewhere = may_be_empty or (position is None and not _lasts(body))
+            witness = Some(body, span) if elsewhere else body
+            parts.append(self.alternatives(witness, scope, position))
+        elif may_be_empty:
+            parts.append(_one(Point(next(self._times), scope, span)))
+        counterexample = self._at(next(self._times), body, scope, span, negated=True)
+        parts.append(_absent(counterexample, span))
+        found = conjoin(parts, span)
+        return _absent(found, span) if negated else found
+
+
+_MODES = {Some: Mode.SOME, Always: Mode.ALWAYS, At: Mode.AT}
+
+
+def _simpler(formula: Some | Always | At, scope: Scope) -> Formula | None:
+    """The same with the temporal operator further inside, or without it; None if there is none."""
+    span = formula.span
+
+    def wrapped(body: Formula) -> Formula:
+        match formula:
+            case At(time):
+                return At(time, body, span)
+            case Some():
+                return Some(body, span)
+            case _:
+                return Always(body, span)
+
+    match formula, formula.body:
+        case _, Windowed(FilterWindow() as window, body):
+            # A filter does not look at the time.
+            return Windowed(window, wrapped(body), span)
+        case ((Some() | At()), Or(parts)):
+            return Or(tuple(map(wrapped, parts)), span)
+        case ((Always() | At()), And(parts)):
+            return And(tuple(map(wrapped, parts)), span)
+        case ((Some() | Always()), (Some() | Always() | At()) as inner):
+            return inner
+        case Some(), Windowed(TimeWindow(every=1), Some(body)) if _is_pointwise(body):
+            # A time point lies in its own window.
+            return Some(body, span)
+        case Always(), Not(body) if not isinstance(body, Comparison):
+            never = Not(Some(body, span), span)
+            return And((Some(Truth(True), span), never)) if _may_be_empty(scope) else never
+        case Always(), (Comparison() | Truth() | Not()) as timeless:
+            return Some(timeless, span)
+        case Some(), (Comparison() | Truth() | Not(Comparison())) as timeless:
+            return None if _may_be_empty(scope) else timeless
+        case _:
+            return None
+
+
+def _lasts(formula: Formula) -> bool:
+    """Does the formula look beyond one time point, and through windows that slide?"""
+    return not _is_pointwise(formula) and not any(
+        isinstance(part, Windowed) and _hops(part.window) for part in walk(formula)
+    )
+
+
+def _hops(window: Window) -> bool:
+    return isinstance(window, TimeWindow) and window.every > 1
+
+
+def _hops_below(window: TimeWindow, scope: Scope) -> bool:
+    """Is this a hopping window below a sliding one, in which the evaluation time lies?"""
+    above = [placed.window for placed in scope if isinstance(placed.window, TimeWindow)]
+    return _hops(window) and bool(above) and not any(map(_hops, above))
+
+
+def _is_pointwise(formula: Formula) -> bool:
+    """Does the formula look at one time point alone?"""
+    if isinstance(formula, Some | Always | At | Windowed | Reset):
+        return False
+    return all(map(_is_pointwise, children(formula)))
+
+
+def _may_be_empty(scope: Scope) -> bool:
+    """Can there be no time point? That can be before the first pivot of a hopping window."""
+    return any(_hops(placed.window) for placed in scope)
+
+
+def _condition(comparison: Comparison, negated: bool, *, complement: bool) -> Condition:
+    """A comparison without a value is false, negated or not; so its complement is true."""
+    calculated = any(isinstance(t, Arithmetic) for t in (comparison.left, comparison.right))
+    return Condition(comparison, negated, complement and calculated)
+
+
+def _one(literal: Literal) -> Alternatives:
+    return ((literal,),)
+
+
+def _absent(alternatives: Alternatives, span: Span) -> Alternatives:
+    if () in alternatives:
+        return FALSE
+    return _one(Absent(alternatives, span)) if alternatives else TRUE

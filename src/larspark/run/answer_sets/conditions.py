@@ -1,0 +1,278 @@
+"""What a ground formula depends on: a condition over elements that may or may not be derived.
+
+A condition is a number. Its negative is its negation, `TRUE` and `FALSE` are themselves, and every
+other one is a variable (an element) or a conjunction of conditions. Equal conditions over the same
+parts get the same number, so shared subformulas are built once.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from larspark.base.atoms import Atom, Element, Signature
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant, Wildcard
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Reset,
+    Some,
+    Truth,
+    Windowed,
+)
+from larspark.logic.traversal import variables
+from larspark.run.answer_sets.evaluation_context import NoInstanceError, Situation, ground_atom
+from larspark.run.answer_sets.stream_views import View, apply, matches
+from larspark.run.answer_sets.values import NEGATED, Binding, compare, time_value, value
+
+TRUE, FALSE = 1, -1
+
+
+class Circuit:
+    """Conditions of one evaluation.
+
+    >>> from larspark.base.atoms import Atom
+    >>> circuit = Circuit()
+    >>> p, q = (circuit.variable(Element(0, Atom(name))) for name in "pq")
+    >>> both = circuit.conjunction([p, TRUE, q])
+    >>> circuit.parts(both) == (p, q) and circuit.conjunction([both, FALSE]) == FALSE
+    True
+    >>> circuit.polarity(circuit.disjunction([p, -q])) == (frozenset({p}), frozenset({q}))
+    True
+    """
+
+    def __init__(self) -> None:
+        self.elements: dict[int, Element] = {}
+        self._variables: dict[Element, int] = {}
+        self._parts: dict[int, tuple[int, ...]] = {}
+        self._known: dict[tuple[int, ...], int] = {}
+        self._next = TRUE + 1
+        self._polarity: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+
+    def variable(self, element: Element) -> int:
+        """The condition that the element is derived."""
+        node = self._variables.get(element)
+        if node is None:
+            node = self._variables[element] = self._new()
+            self.elements[node] = element
+        return node
+
+    def conjunction(self, conditions: Iterable[int]) -> int:
+        """All of the conditions; stops reading at the first that is false."""
+        joined: dict[int, None] = {}
+        for condition in conditions:
+            if condition == FALSE or -condition in joined:
+                return FALSE
+            for part in self._parts.get(condition, (condition,)):
+                if -part in joined:
+                    return FALSE
+                if part != TRUE:
+                    joined[part] = None
+        if len(joined) < 2:
+            return next(iter(joined), TRUE)
+        key = tuple(sorted(joined))
+        node = self._known.get(key)
+        if node is None:
+            node = self._known[key] = self._new()
+            self._parts[node] = key
+        return node
+
+    def disjunction(self, conditions: Iterable[int]) -> int:
+        """One of the conditions; stops reading at the first that is true."""
+        return -self.conjunction(-condition for condition in conditions)
+
+    def parts(self, condition: int) -> tuple[int, ...]:
+        """What a conjunction joins; a condition of another kind is alone."""
+        return self._parts.get(condition, (condition,))
+
+    def alternatives(self, condition: int) -> tuple[int, ...]:
+        """What a disjunction offers; a condition of another kind is alone."""
+        return tuple(-part for part in self.parts(-condition))
+
+    def polarity(self, condition: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The variables that occur positively in a condition, and those that occur negatively."""
+        pending = [abs(condition)]
+        while pending:
+            node = pending[-1]
+            parts = self._parts.get(node, ())
+            missing = [abs(part) for part in parts if abs(part) not in self._polarity]
+            if missing:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            if node not in self._polarity:
+                self._polarity[node] = self._polarity_of(node, parts)
+        positive, negative = self._polarity[abs(condition)]
+        return (positive, negative) if condition > 0 else (negative, positive)
+
+    def _polarity_of(
+        self, node: int, parts: tuple[int, ...]
+    ) -> tuple[frozenset[int], frozenset[int]]:
+        if node in self.elements:
+            return frozenset({node}), frozenset()
+        positive: set[int] = set()
+        negative: set[int] = set()
+        for part in parts:
+            same, flipped = self._polarity[abs(part)]
+            positive |= same if part > 0 else flipped
+            negative |= flipped if part > 0 else same
+        return frozenset(positive), frozenset(negative)
+
+    def _new(self) -> int:
+        node = self._next
+        self._next += 1
+        return node
+
+
+# So many parts of formulas, at time points and through windows, are evaluated at most.
+CONDITION_LIMIT = 2_000_000
+
+
+class Conditions:
+    """The conditions of formulas in one situation; `derived` are the predicates of heads."""
+
+    def __init__(self, situation: Situation, derived: frozenset[Signature]) -> None:
+        self.circuit = Circuit()
+        self._situation = situation
+        self._derived = derived
+        self._known: dict[tuple[int, tuple[Constant, ...], View, int, bool], int] = {}
+        self._names: dict[int, tuple[Formula, tuple[str, ...]]] = {}
+
+    def of_body(self, formula: Formula, binding: Binding) -> int:
+        """When a body formula holds at the evaluation time."""
+        return self._condition(formula, binding, self._situation.whole, self._situation.t, False)
+
+    def of_head(self, formula: Formula, binding: Binding) -> int:
+        """When a head holds; its atoms count whether or not a rule is known to derive them."""
+        return self._condition(formula, binding, self._situation.whole, self._situation.t, True)
+
+    def _condition(
+        self, formula: Formula, binding: Binding, view: View, t: int, in_head: bool
+    ) -> int:
+        key = (id(formula), self._values(formula, binding), view, t, in_head)
+        known = self._known.get(key)
+        if known is None:
+            self._situation.check_time()
+            if len(self._known) > CONDITION_LIMIT:
+                message = f"more than {CONDITION_LIMIT} parts of formulas had to be evaluated"
+                hint = "use smaller windows, or say where time ends with `until`"
+                raise LarsparkError(Problem("L410", message, formula.span, hint))
+            known = self._known[key] = self._evaluate(formula, binding, view, t, in_head)
+        return known
+
+    def _evaluate(
+        self, formula: Formula, binding: Binding, view: View, t: int, in_head: bool
+    ) -> int:
+        circuit = self.circuit
+
+        def at(part: Formula) -> int:
+            return self._condition(part, binding, view, t, in_head)
+
+        match formula:
+            case AtomFormula(atom):
+                return self._atom(ground_atom(atom, binding), view, t, in_head)
+            case Comparison():
+                return _comparison(formula, binding, formula.operator)
+            case Truth(truth):
+                return TRUE if truth else FALSE
+            case Not(Comparison() as comparison):
+                return _comparison(comparison, binding, NEGATED[comparison.operator])
+            case Not(body):
+                return -at(body)
+            case And(parts):
+                return circuit.conjunction(map(at, parts))
+            case Or(parts):
+                return circuit.disjunction(map(at, parts))
+            case Implies(left, right):
+                return circuit.disjunction((-at(left), at(right)))
+            case _:
+                return self._elsewhere(formula, binding, view, t, in_head)
+
+    def _elsewhere(
+        self,
+        formula: Some | Always | At | Windowed | Reset,
+        binding: Binding,
+        view: View,
+        t: int,
+        in_head: bool,
+    ) -> int:
+        """The condition of a formula that looks at other time points or through a window."""
+        situation = self._situation
+
+        def at(part: Formula, seen: View, point: int) -> int:
+            return self._condition(part, binding, seen, point, in_head)
+
+        match formula:
+            case Some(body):
+                points = self._points(view, formula, in_head)
+                return self.circuit.disjunction(at(body, view, point) for point in points)
+            case Always(body):
+                points = self._points(view, formula, in_head)
+                if not points:
+                    return FALSE
+                return self.circuit.conjunction(at(body, view, point) for point in points)
+            case At(time, body):
+                point = time_value(time, binding)
+                if point is None:
+                    raise NoInstanceError
+                return at(body, view, point) if view.has_time(point) else FALSE
+            case Windowed(_, body):
+                window = situation.window(formula, binding)
+                return at(body, apply(window, view, t, situation.elements), t)
+            case Reset(body):
+                return at(body, situation.whole, t)
+            case _:
+                assert_never(formula)
+
+    def _atom(self, atom: Atom, view: View, t: int, in_head: bool) -> int:
+        situation = self._situation
+        if any(isinstance(term, Wildcard) for term in atom.args):
+            return self.circuit.disjunction(self._instances(atom, view, t))
+        if situation.is_background(atom):
+            return TRUE
+        arrival = situation.elements.holds(t, atom)
+        if arrival is not None and view.shows(arrival):
+            return TRUE
+        if atom.signature not in self._derived or not view.shows_derived(t, atom):
+            return FALSE
+        if in_head or situation.is_possible(t, atom):
+            return self.circuit.variable(Element(t, atom))
+        return FALSE
+
+    def _instances(self, pattern: Atom, view: View, t: int) -> Iterator[int]:
+        situation = self._situation
+        signature = pattern.signature
+        known = [*situation.background.get(signature, ())]
+        known += [arrival.atom for arrival in situation.seen(signature, view, t)]
+        if any(matches(pattern, atom) for atom in known):
+            yield TRUE
+            return
+        for atom in situation.derivable(signature, view, t):
+            if matches(pattern, atom):
+                yield self.circuit.variable(Element(t, atom))
+
+    def _points(self, view: View, formula: Some | Always, in_head: bool) -> range:
+        if in_head and view.end is None:
+            message = "a head with `some` or `always` needs a timeline that ends"
+            hint = "say where time ends with `until`"
+            raise LarsparkError(Problem("L403", message, formula.span, hint))
+        return self._situation.time_points(view)
+
+    def _values(self, formula: Formula, binding: Binding) -> tuple[Constant, ...]:
+        known = self._names.get(id(formula))
+        if known is None:
+            names = tuple(dict.fromkeys(variable.name for variable in variables(formula)))
+            # The formula is kept, so that its identity is not given to another one.
+            known = self._names[id(formula)] = (formula, names)
+        return tuple(binding[name] for name in known[1])
+
+
+def _comparison(comparison: Comparison, binding: Binding, operator: str) -> int:
+    left, right = value(comparison.left, binding), value(comparison.right, binding)
+    return TRUE if compare(operator, left, right) else FALSE

@@ -1,0 +1,194 @@
+"""What is known when a program is evaluated at a time point, before anything is decided."""
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from larspark.base.atoms import Atom, Element, Signature
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Term, Variable, Wildcard
+from larspark.language.tree import (
+    Always,
+    At,
+    AtomFormula,
+    FilterWindow,
+    Formula,
+    NamedWindow,
+    Reset,
+    Rule,
+    Some,
+    TimeWindow,
+    TupleWindow,
+    Windowed,
+)
+from larspark.logic.traversal import children, walk
+from larspark.run.answer_sets.solver import TimeLimitError
+from larspark.run.answer_sets.stream_views import (
+    Arrival,
+    Elements,
+    GroundWindow,
+    GroupWindow,
+    Keys,
+    View,
+)
+from larspark.run.answer_sets.values import Binding, value
+
+# An open timeline is searched so far beyond its last element, at most.
+REACH_LIMIT = 1_000_000
+
+
+class NoInstanceError(Exception):
+    """A term that an instance needs has no value, so there is no such instance."""
+
+
+class Situation:
+    """The stream, the background, and the elements that rules may derive, at one evaluation."""
+
+    def __init__(
+        self,
+        elements: Elements,
+        background: Iterable[Atom],
+        whole: View,
+        t: int,
+        rules: Sequence[Rule],
+        deadline: float | None = None,
+    ) -> None:
+        self._deadline = deadline
+        self.elements = elements
+        self.whole = whole
+        self.t = t
+        self.background: dict[Signature, dict[Atom, None]] = {}
+        for atom in background:
+            self.background.setdefault(atom.signature, {})[atom] = None
+        self.possible: dict[Signature, dict[int, dict[Atom, None]]] = {}
+        pins = [pin for rule in rules for f in (rule.head, *rule.body) for pin in _pins(f)]
+        last = elements.last_time
+        # No element lies beyond, and no window looks further than `reach` beyond that.
+        self._latest = max([t, whole.start, *pins, *([] if last is None else [last])])
+        self._reach = reach(rules) if whole.end is None else 0
+        self._keys: dict[int, tuple[Windowed, Keys]] = {}
+
+    def check_time(self) -> None:
+        """Stop when the time for the evaluation is over."""
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise TimeLimitError
+
+    def add_possible(self, element: Element) -> bool:
+        """Let an element be derivable; was that news?"""
+        t, atom = element
+        here = self.possible.setdefault(atom.signature, {}).setdefault(t, {})
+        if atom in here:
+            return False
+        here[atom] = None
+        self._latest = max(self._latest, t)
+        return True
+
+    def is_possible(self, t: int, atom: Atom) -> bool:
+        return atom in self.possible.get(atom.signature, {}).get(t, ())
+
+    def is_background(self, atom: Atom) -> bool:
+        return atom in self.background.get(atom.signature, ())
+
+    def seen(self, signature: Signature, view: View, t: int) -> Iterator[Arrival]:
+        """The stream's elements of a predicate that a view shows at t."""
+        for arrival in self.elements.of(signature).get(t, ()):
+            if view.shows(arrival):
+                yield arrival
+
+    def derivable(self, signature: Signature, view: View, t: int) -> Iterator[Atom]:
+        """The atoms of a predicate that may be derived at t and would be seen."""
+        for atom in self.possible.get(signature, {}).get(t, ()):
+            if view.shows_derived(t, atom):
+                yield atom
+
+    def moments(self, signature: Signature, view: View) -> list[int]:
+        """The time points of a view at which the stream or a rule may have a predicate's atoms."""
+        times = {*self.elements.of(signature), *self.possible.get(signature, ())}
+        return sorted(t for t in times if view.has_time(t))
+
+    def time_points(self, view: View) -> range:
+        """The time points of a view; of an open one as many as can differ."""
+        if view.end is None:
+            return range(view.start, max(view.start, self._latest) + self._reach + 1)
+        return range(view.start, view.end + 1)
+
+    def window(self, formula: Windowed, binding: Binding) -> GroundWindow:
+        """The window of a formula under a binding."""
+        match formula.window:
+            case TupleWindow(past, future, by) if by:
+                return GroupWindow(past, future, self._positions(formula, by))
+            case FilterWindow(patterns):
+                return FilterWindow(tuple(ground_atom(atom, binding) for atom in patterns))
+            case NamedWindow(name):
+                message = f"this engine does not know what the window `{name}` does"
+                raise LarsparkError(Problem("L403", message, formula.span))
+            case window:
+                return window
+
+    def _positions(self, formula: Windowed, by: tuple[Variable, ...]) -> Keys:
+        known = self._keys.get(id(formula))
+        if known is None:
+            known = self._keys[id(formula)] = (formula, key_positions(by, formula.body))
+        return known[1]
+
+
+def ground_atom(atom: Atom, binding: Binding) -> Atom:
+    """The atom with its terms replaced by their values; wildcards stay."""
+    args: list[Term] = []
+    for term in atom.args:
+        given = term if isinstance(term, Wildcard) else value(term, binding)
+        if given is None:
+            raise NoInstanceError
+        args.append(given)
+    return Atom(atom.predicate, tuple(args))
+
+
+def key_positions(by: tuple[Variable, ...], body: Formula) -> Keys:
+    """Where the keys of a partition stand in the atoms that look through its window."""
+    keys: dict[Signature, tuple[int, ...]] = {}
+    pending: list[Formula] = [body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, AtomFormula) and all(key in part.atom.args for key in by):
+            keys[part.atom.signature] = tuple(part.atom.args.index(key) for key in by)
+        if not isinstance(part, Reset):
+            pending.extend(children(part))
+    return tuple(sorted(keys.items()))
+
+
+def reach(rules: Sequence[Rule]) -> int:
+    """How far beyond the last element of an open timeline formulas can still tell points apart.
+
+    Far from all elements only hopping windows tell time points apart, with a common period. A
+    window carries what is near an element as far as it is long; `some` and `always` must be able to
+    stay clear of both the elements and the point they are asked at.
+    """
+    formulas = [formula for rule in rules for formula in (rule.head, *rule.body)]
+    hops = [
+        part.window.every
+        for formula in formulas
+        for part in walk(formula)
+        if isinstance(part, Windowed) and isinstance(part.window, TimeWindow)
+    ]
+    distance = max((_reach(formula, math.lcm(*hops)) for formula in formulas), default=0)
+    if distance > REACH_LIMIT:
+        message = f"the open timeline would have to be searched for {distance} time points"
+        raise LarsparkError(Problem("L403", message, hint="say where time ends with `until`"))
+    return distance
+
+
+def _reach(formula: Formula, period: int) -> int:
+    inner = max((_reach(part, period) for part in children(formula)), default=0)
+    match formula:
+        case Some() | Always():
+            return 2 * (inner + period)
+        case Windowed(TimeWindow(past, future, every)):
+            return inner + (past or 0) + future + every
+        case _:
+            return inner
+
+
+def _pins(formula: Formula) -> Iterator[int]:
+    for part in walk(formula):
+        if isinstance(part, At) and isinstance(part.time, int):
+            yield part.time

@@ -1,0 +1,140 @@
+"""The rule instances of any program at one evaluation, as conditions on derivable elements.
+
+An element can only be derived when the head of an instance asks for it and the body of that
+instance can hold. Following that from the data, without regard to negation, leaves finitely many
+elements and instances; nothing else of the ground program can matter (Theorem 2 of the LARS paper).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from larspark.analysis.checked import Checked
+from larspark.analysis.frames import linear
+from larspark.base.atoms import Element, Signature
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Arithmetic, Constant
+from larspark.language.tree import At, Comparison, Formula, Rule
+from larspark.logic.traversal import occurrences, terms, walk
+from larspark.run.answer_sets.conditions import FALSE, TRUE, Circuit, Conditions
+from larspark.run.answer_sets.evaluation_context import Situation
+from larspark.run.answer_sets.matching import Matcher
+from larspark.run.answer_sets.stream_views import View
+from larspark.run.answer_sets.values import Binding, time_value, value
+
+# Rule instances, and ways to match one rule.
+SIZE_LIMIT = 100_000
+
+
+class Instance(NamedTuple):
+    """`head :- body`, as conditions."""
+
+    head: int
+    body: int
+
+
+class Instances(NamedTuple):
+    """The instances that matter, and the elements that rules may derive, in a fixed order."""
+
+    circuit: Circuit
+    instances: list[Instance]
+    possible: list[Element]
+
+
+def instances(checked: Checked, situation: Situation) -> Instances:
+    """Instantiate a program in a situation."""
+    matcher = Matcher(situation, SIZE_LIMIT)
+    bindings: list[list[Binding]] = [[] for _ in checked.rules]
+    readers = _readers(checked.rules)
+    waiting = dict.fromkeys(range(len(checked.rules)))
+    while waiting:
+        number = next(iter(waiting))
+        del waiting[number]
+        rule = checked.rules[number]
+        bindings[number] = [b for b in matcher.bindings(rule.body) if _exists(rule, b, situation)]
+        _refuse_size(sum(map(len, bindings)))
+        # What a head asks for does not depend on what is possible, so nothing here gets stale.
+        conditions = Conditions(situation, checked.derived)
+        changed: set[Signature] = set()
+        for binding in bindings[number]:
+            head = conditions.of_head(rule.head, binding)
+            for variable in sorted(conditions.circuit.polarity(head)[0]):
+                element = conditions.circuit.elements[variable]
+                if situation.add_possible(element):
+                    changed.add(element.atom.signature)
+        for signature in sorted(changed):
+            waiting.update(dict.fromkeys(readers.get(signature, ())))
+    conditions = Conditions(situation, checked.derived)
+    found = {
+        instance: None
+        for rule, candidates in zip(checked.rules, bindings, strict=True)
+        for instance in _conditions(rule, candidates, conditions)
+    }
+    possible = [
+        Element(t, atom)
+        for moments in situation.possible.values()
+        for t, atoms in moments.items()
+        for atom in atoms
+    ]
+    possible.sort(key=lambda element: (element.t, str(element.atom)))
+    return Instances(conditions.circuit, list(found), possible)
+
+
+def _conditions(
+    rule: Rule, candidates: Sequence[Binding], conditions: Conditions
+) -> Iterator[Instance]:
+    for binding in candidates:
+        body = conditions.circuit.conjunction(
+            conditions.of_body(formula, binding) for formula in rule.body
+        )
+        head = conditions.of_head(rule.head, binding) if body != FALSE else TRUE
+        if head != TRUE:
+            yield Instance(head, body)
+
+
+def _exists(rule: Rule, binding: Binding, situation: Situation) -> bool:
+    """Have all terms of an instance a value, and do its time variables lie in the timeline?"""
+    whole = situation.whole
+    for part, in_head in _parts(rule):
+        if isinstance(part, At):
+            point = time_value(part.time, binding)
+            if point is None or (in_head and not whole.has_time(point)):
+                return False
+            pin = linear(part.time)
+            if pin is not None and not _has_time(whole, binding[pin[0]]):
+                return False
+        elif not isinstance(part, Comparison) and any(
+            isinstance(term, Arithmetic) and value(term, binding) is None for term in terms(part)
+        ):
+            return False
+    return True
+
+
+def _has_time(view: View, point: Constant) -> bool:
+    return isinstance(point, int) and view.has_time(point)
+
+
+def _parts(rule: Rule) -> Iterator[tuple[Formula, bool]]:
+    for formula in (rule.head, *rule.body):
+        for part in walk(formula):
+            yield part, formula is rule.head
+
+
+def _readers(rules: Sequence[Rule]) -> dict[Signature, list[int]]:
+    """The rules in whose bodies a predicate stands."""
+    readers: dict[Signature, list[int]] = {}
+    for number, rule in enumerate(rules):
+        signatures = {
+            occurrence.formula.atom.signature: None
+            for formula in rule.body
+            for occurrence in occurrences(formula)
+        }
+        for signature in signatures:
+            readers.setdefault(signature, []).append(number)
+    return readers
+
+
+def _refuse_size(size: int) -> None:
+    if size > SIZE_LIMIT:
+        message = f"the rules have more than {SIZE_LIMIT} instances"
+        hint = "use smaller windows, or say more in the bodies of the rules"
+        raise LarsparkError(Problem("L410", message, hint=hint))

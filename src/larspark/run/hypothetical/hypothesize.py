@@ -1,0 +1,187 @@
+"""Hypothetical answers over a stream: online, and for a recorded one."""
+
+from collections.abc import Iterable, Iterator
+from math import inf
+
+from larspark.analysis.checked import Checked
+from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import LarsparkError, Problem
+from larspark.language.tree import Formula
+from larspark.run.hypothetical.answer_changes import Following
+from larspark.run.hypothetical.dataset import Row, row_of
+from larspark.run.hypothetical.offline_step import prepare
+from larspark.run.hypothetical.outlook import Outlook
+from larspark.run.hypothetical.ranked_answers import Change, HypotheticalAnswer
+
+
+class Hypotheses:
+    """What may become true: hypothetical answers to a query, kept up to date as facts arrive.
+
+    The timeline starts at `start`, or at the first fact. Pending answers are kept until they are
+    decided; certain ones until nothing that is pending can concern them, or for ever with
+    `keep_certain`. With `follow`, `advance` tells what changed.
+    """
+
+    def __init__(
+        self,
+        checked: Checked,
+        query: Formula,
+        background: Iterable[Atom] = (),
+        *,
+        start: int | None = None,
+        follow: bool = True,
+        keep_certain: bool = False,
+    ) -> None:
+        self._checked = checked
+        self._query = query
+        self._background = tuple(background)
+        self._follow = follow
+        self._keep_certain = keep_certain
+        self._own = sorted(checked.elements, key=lambda element: element.t, reverse=True)
+        self._changes: list[Change] = []
+        self._facts: dict[Signature, dict[Row, None]] = {}
+        self._facts_t: float = inf
+        # Without a start, what is wrong with the query still shows now, not with the first fact.
+        self._prepare(start or 0)
+        self._begun = start is not None
+
+    def _prepare(self, start: int) -> None:
+        self._prepared = prepare(self._checked, self._query, self._background, start)
+        self._outlook = Outlook(self._prepared, self._keep_certain)
+        self._following = Following(self._outlook) if self._follow else None
+        self._start = start
+        self._done = start - 1
+
+    def begin(self, t: int) -> None:
+        """Let the timeline start at t, or with what the program itself gives, unless it has."""
+        if not self._begun:
+            self._begun = True
+            self._prepare(min([t, *(element.t for element in self._own)]))
+
+    def append(self, t: int, atoms: Iterable[Atom]) -> None:
+        """Take in facts of a time point, which must not lie before the last one."""
+        self.begin(t)
+        if t <= self._done or (self._facts_t < inf and t < self._facts_t):
+            if t < self._start:
+                return
+            message = f"a fact at {t} comes after later time points were answered"
+            raise LarsparkError(Problem("L402", message))
+        self._close_before(t)
+        self._facts_t = t
+        self._take(atoms)
+
+    def advance(self, t: int) -> "Now":
+        """Let time pass up to t: the answers at t, and what changed since the last time."""
+        self.begin(t)
+        if t < self._done:
+            raise LarsparkError(Problem("L408", f"the time point {t} was already passed"))
+        self._close_before(t + 1)
+        changes, self._changes = self._changes, []
+        return Now(self, t, tuple(changes))
+
+    def answers(self, limit: int | None = None) -> list[HypotheticalAnswer]:
+        """The supported answers now: first what lacks least, then what is decided soonest."""
+        return self._outlook.answers(self._done, limit)
+
+    def uncertain(self, limit: int | None = None) -> list[HypotheticalAnswer]:
+        """Those of the answers that are not certain."""
+        return self._outlook.answers(self._done, limit, certain=False)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Which rules let answers wait without bound."""
+        return self._prepared.warnings
+
+    @property
+    def time(self) -> int:
+        """The last time point that is over."""
+        return self._done
+
+    @property
+    def pending(self) -> int:
+        """How many candidates wait for facts: what memory depends on."""
+        return self._outlook.candidates.size
+
+    def _take(self, atoms: Iterable[Atom]) -> None:
+        for atom in atoms:
+            signature = atom.signature
+            rows = self._facts.get(signature)
+            if rows is None:
+                if signature in self._checked.derived:
+                    message = f"`{atom}` cannot arrive: rules derive `{signature}`"
+                    raise LarsparkError(Problem("L401", message))
+                rows = self._facts[signature] = {}
+            rows[row_of(atom)] = None
+
+    def _close_before(self, limit: int) -> None:
+        """Go through all time points before the limit at which something happens."""
+        while (t := self._next_time()) < limit:
+            moment = int(t)
+            while self._own and self._own[-1].t <= moment:
+                element = self._own.pop()
+                if element.t == moment:
+                    self._take([element.atom])
+            facts = {signature: list(rows) for signature, rows in self._facts.items()}
+            self._facts = {}
+            self._facts_t = inf
+            self._outlook.step(moment, facts)
+            self._done = moment
+            if self._following is not None:
+                self._changes += self._following.changes(moment, facts)
+        self._done = max(self._done, limit - 1)
+
+    def _next_time(self) -> float:
+        own = max(self._done + 1, self._own[-1].t) if self._own else inf
+        expected = self._outlook.candidates.next_change(self._done)
+        followed = inf if self._following is None else self._following.next_change(self._done)
+        return min(self._facts_t, own, expected, followed)
+
+
+class Now:
+    """The state of affairs at a time point: `changes` since the last one, and `answers`."""
+
+    __slots__ = ("_answers", "_hypotheses", "changes", "t")
+
+    def __init__(self, hypotheses: Hypotheses, t: int, changes: tuple[Change, ...]) -> None:
+        self.t = t
+        self.changes = changes
+        self._hypotheses = hypotheses
+        self._answers: tuple[HypotheticalAnswer, ...] | None = None
+
+    @property
+    def answers(self) -> tuple[HypotheticalAnswer, ...]:
+        """The answers, ranked; to be asked for before time goes on."""
+        if self._answers is None:
+            if self._hypotheses.time != self.t:
+                message = f"the answers at {self.t} are gone: time went on"
+                raise LarsparkError(Problem("L408", message))
+            self._answers = tuple(self._hypotheses.answers())
+        return self._answers
+
+
+def hypothesize(
+    checked: Checked,
+    query: Formula,
+    elements: Iterable[tuple[int, Atom]],
+    background: Iterable[Atom] = (),
+    at: int | None = None,
+    start: int | None = None,
+    limit: int | None = None,
+    to: int | None = None,
+) -> Iterator[HypotheticalAnswer]:
+    """The supported answers at a time point, or at each one up to `to` or the last element.
+
+    At each time point they are ranked, and at most `limit` are given.
+    """
+    data = sorted(((t, atom) for t, atom in elements), key=lambda element: element[0])
+    times = [t for t, _ in data] + [element.t for element in checked.elements]
+    first = start if start is not None else min(times, default=0 if at is None else at)
+    session = Hypotheses(checked, query, background, start=first, follow=False, keep_certain=True)
+    last = at if at is not None else to if to is not None else max(times, default=first - 1)
+    position = 0
+    for t in range(first if at is None else last, last + 1):
+        while position < len(data) and data[position][0] <= t:
+            session.append(data[position][0], [data[position][1]])
+            position += 1
+        session.advance(t)
+        yield from session.answers(limit)

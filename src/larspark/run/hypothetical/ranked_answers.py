@@ -1,0 +1,235 @@
+"""Hypothetical answers as users see them: ranked, as lines, and as changes over time."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain, count
+from math import inf
+from typing import NamedTuple
+
+from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.terms import Constant, Term, Variable
+from larspark.run.hypothetical.patterns import (
+    Expression,
+    Instance,
+    Literal,
+    Pattern,
+    Restriction,
+    Slot,
+    Time,
+    object_names,
+    put_condition,
+    put_pattern,
+    put_time,
+    time_names,
+)
+
+
+class TimedAtom(NamedTuple):
+    """An atom at a time point, or its absence: what evidence and hypotheses are made of.
+
+    A time point that nothing bounds is the text of a variable; so is an argument.
+    """
+
+    t: int | str
+    atom: Atom
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{'not ' if self.negated else ''}@{self.t} {atom_text(self.atom)}"
+
+
+@dataclass(frozen=True, slots=True)
+class HypotheticalAnswer:
+    """At `t` it is known that the answer holds if all hypotheses come true.
+
+    A variable of the answer is None as long as its value depends on facts to come, and `where`
+    then says what restricts it. The answer is certain without hypotheses. With hypotheses, it is
+    decided at the `deadline` at the latest; None is without bound.
+    """
+
+    t: int
+    answer: dict[str, Constant | None]
+    evidence: tuple[TimedAtom, ...]
+    hypotheses: tuple[TimedAtom, ...]
+    deadline: int | None
+    where: tuple[str, ...] = ()
+
+    @property
+    def certain(self) -> bool:
+        return not self.hypotheses
+
+    @property
+    def seen(self) -> float:
+        """The fraction of all it takes that has been seen."""
+        total = len(self.evidence) + len(self.hypotheses)
+        return len(self.evidence) / total if total else 1.0
+
+    def __hash__(self) -> int:
+        return hash((self.t, tuple(self.answer.items()), self.evidence, self.hypotheses))
+
+
+class ChangeKind(StrEnum):
+    NEW = "new"
+    STRENGTHENED = "strengthened"
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+
+
+class Change:
+    """What happened to an answer at a time point.
+
+    `values` are those of the query's variables; `answer` is the one for them that lacks least, made
+    when it is asked for. A refuted answer is shown as it was before: its evidence leads nowhere.
+    """
+
+    __slots__ = ("_answer", "_make", "kind", "t", "values")
+
+    def __init__(
+        self,
+        t: int,
+        kind: ChangeKind,
+        values: dict[str, Constant | None],
+        make: Callable[[], HypotheticalAnswer],
+    ) -> None:
+        self.t = t
+        self.kind = kind
+        self.values = values
+        self._make = make
+        self._answer: HypotheticalAnswer | None = None
+
+    @property
+    def answer(self) -> HypotheticalAnswer:
+        if self._answer is None:
+            self._answer = self._make()
+        return self._answer
+
+    def __repr__(self) -> str:
+        return f"Change({self.t}, {self.kind}, {self.values})"
+
+
+def rank(answer: HypotheticalAnswer) -> tuple[object, ...]:
+    """First what lacks least, then what is decided soonest."""
+    deadline = inf if answer.deadline is None else answer.deadline
+    return (
+        len(answer.hypotheses),
+        deadline if answer.hypotheses else 0,
+        [_in_order(value) for value in answer.answer.values()],
+        [str(item) for item in answer.hypotheses],
+        [str(item) for item in answer.evidence],
+    )
+
+
+def _in_order(value: Constant | None) -> tuple[int, Constant]:
+    if value is None:
+        return (2, 0)
+    return (int(isinstance(value, str)), value)
+
+
+def answer_line(answer: HypotheticalAnswer) -> str:
+    """The answer as a line of JSON."""
+    line = {"t": answer.t, "answer": answer.answer, **answer_fields(answer)}
+    return json.dumps(line, ensure_ascii=False)
+
+
+def answer_fields(answer: HypotheticalAnswer) -> dict[str, object]:
+    """What an answer rests on, what it needs, and when it is decided."""
+    fields: dict[str, object] = {
+        "evidence": [str(item) for item in answer.evidence],
+        "hypotheses": [str(item) for item in answer.hypotheses],
+    }
+    if answer.where:
+        fields["where"] = answer.where
+    if not answer.certain:
+        fields["deadline"] = answer.deadline
+        fields["seen"] = round(answer.seen, 3)
+    return fields
+
+
+def values(instance: Instance, variables: tuple[str, ...]) -> dict[str, Constant | None]:
+    """The values of the query's variables; None for those that are not known yet."""
+    return {
+        variable: slot if isinstance(slot, int | float | str) else None
+        for variable, slot in zip(variables, instance.answer, strict=True)
+    }
+
+
+def shown(
+    instance: Instance,
+    variables: tuple[str, ...],
+    t: int,
+    delays: Mapping[Signature, float],
+) -> HypotheticalAnswer:
+    """An instance as an answer: variables get the names they have in the program."""
+    names = _program_names(instance)
+    deadline = max((_decided(literal, delays) for literal in instance.hypotheses), default=inf)
+    return HypotheticalAnswer(
+        t,
+        values(instance, variables),
+        _timed_atoms(instance.evidence, names),
+        _timed_atoms(instance.hypotheses, names),
+        None if deadline == inf else int(deadline),
+        tuple(sorted(str(_renamed(restriction, names)) for restriction in instance.where)),
+    )
+
+
+def _decided(literal: Literal, delays: Mapping[Signature, float]) -> float:
+    if isinstance(literal.t, Time):
+        return inf
+    return literal.t + (delays.get(literal.pattern.signature, 0) if literal.negated else 0)
+
+
+def _program_names(instance: Instance) -> dict[str, Slot]:
+    """Names without the numbers that resolution gave them, told apart where they meet."""
+    literals = instance.evidence | instance.hypotheses
+    slots: list[Expression] = [arg for literal in literals for arg in literal.pattern.args]
+    slots += [literal.t for literal in literals if isinstance(literal.t, Time)]
+    if all(isinstance(slot, int | float | str) for slot in slots) and not instance.where:
+        return {}
+    # The variables of the query keep their names.
+    slots = list(instance.answer)
+    slots += [arg for literal in sorted(literals, key=str) for arg in literal.pattern.args]
+    slots += [literal.t for literal in sorted(literals, key=str) if isinstance(literal.t, Time)]
+    for condition, _ in sorted(instance.where, key=str):
+        if isinstance(condition, Pattern):
+            slots += condition.args
+        else:
+            slots += (condition.left, condition.right)
+    names: dict[str, Slot] = {}
+    taken: set[str] = set()
+    for is_time, found in ((False, object_names(slots)), (True, time_names(slots))):
+        for name in dict.fromkeys(found):
+            base = name.partition(".")[0]
+            separator = "_" if base[-1:].isdigit() else ""
+            numbered = (f"{base}{separator}{number}" for number in count(2))
+            chosen = next(text for text in chain([base], numbered) if text not in taken)
+            taken.add(chosen)
+            names[name] = Time(chosen) if is_time else Variable(chosen)
+    return names
+
+
+def _renamed(restriction: Restriction, names: Mapping[str, Slot]) -> Restriction:
+    condition, negated = restriction
+    if isinstance(condition, Pattern):
+        return Restriction(put_pattern(condition, names), negated)
+    return Restriction(put_condition(condition, names), negated)
+
+
+def _timed_atoms(literals: Iterable[Literal], names: Mapping[str, Slot]) -> tuple[TimedAtom, ...]:
+    atoms = []
+    for t, pattern, negated in literals:
+        args = put_pattern(pattern, names).args if names else pattern.args
+        when = t if isinstance(t, int) else str(put_time(t, names))
+        atom = Atom(pattern.predicate, tuple([_term(arg) for arg in args]))
+        atoms.append(TimedAtom(when, atom, negated))
+    return tuple(sorted(atoms, key=_in_time_order))
+
+
+def _in_time_order(item: TimedAtom) -> tuple[bool, int, str, bool, str]:
+    t, (predicate, args), negated = item
+    return (isinstance(t, str), 0 if isinstance(t, str) else t, predicate, negated, str(args))
+
+
+def _term(slot: Slot) -> Term:
+    return Variable(str(slot)) if isinstance(slot, Time) else slot

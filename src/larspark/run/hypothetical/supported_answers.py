@@ -1,0 +1,256 @@
+"""From candidates to supported answers: every time variable gets a value.
+
+A time variable without an upper end stays a variable: that answer waits without bound.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+from math import inf
+from typing import NamedTuple, Protocol
+
+from larspark.base.atoms import Signature
+from larspark.base.terms import Variable
+from larspark.run.hypothetical.candidate import Candidate, Run
+from larspark.run.hypothetical.clause import Ends, Moments, Premise
+from larspark.run.hypothetical.dataset import Background, Row, Undecided, solutions
+from larspark.run.hypothetical.patterns import (
+    ORIGIN,
+    Condition,
+    Denied,
+    Instance,
+    Literal,
+    Pattern,
+    Prospect,
+    Restriction,
+    Slot,
+    Time,
+    put,
+    put_condition,
+    put_pattern,
+    put_time,
+    time_names,
+)
+
+
+class Absences(Protocol):
+    """Knows which atoms are absent."""
+
+    def prospect(self, denied: Denied, t: int) -> Prospect:
+        """Can the atom still come to hold, given the facts up to t?"""
+
+    def consistent(self, denied: Sequence[Denied], expected: frozenset[Literal], t: int) -> bool:
+        """Can the atoms stay absent if the expected facts come?"""
+
+
+def _current(candidate: Candidate, t: int) -> Iterator[tuple[Ends, Ends]]:
+    """The ends of the times at t: what is lacking lies after t, a run that goes on has begun."""
+    clause = candidate.clause
+    ends: tuple[Ends, Ends] | None = (candidate.low, candidate.high)
+    for premise, part in zip(clause.premises, candidate.parts, strict=True):
+        started = premise.floor is None or premise.floor <= t
+        if ends is not None and part is None and started:
+            ends = clause.narrowed(*ends, premise.time, t + 1 - premise.first, inf)
+        elif ends is not None and isinstance(part, Run) and part.last >= t:
+            latest = t - premise.first if started else -inf
+            ends = clause.narrowed(*ends, premise.time, -inf, latest)
+    if not clause.lacking(candidate.mask):
+        for time, more in clause.kept:
+            ends = ends and clause.narrowed(*ends, time, t - more, inf)
+    if ends is None:
+        return
+    if clause.premises or not clause.denials:
+        yield ends
+        return
+    # Only absence is asked for: some of it has to be known already.
+    for denial in clause.denials:
+        number = clause.times.index(denial.occurrence.variable)
+        begun = clause.narrowed(*ends, number, -inf, t - denial.occurrence.first)
+        if begun is not None:
+            yield begun
+
+
+class _Expected(NamedTuple):
+    """What has to come at one time point, and what restricts its variables."""
+
+    literal: Literal
+    where: tuple[Restriction, ...]
+
+
+class Grounding:
+    """A candidate at a time point: all answers that it stands for, given the facts up to t.
+
+    What its choices of times have in common is found once.
+    """
+
+    def __init__(
+        self, candidate: Candidate, t: int, background: Background, absences: Absences
+    ) -> None:
+        self._candidate = candidate
+        self.is_general = candidate.is_general
+        self._clause = candidate.clause
+        self._t = t
+        self._background = background
+        self._absences = absences
+        self._bindings: dict[str, Slot] = {
+            name: value
+            for name, value in zip(candidate.clause.names, candidate.values, strict=True)
+            if value is not None
+        }
+        self._expected_at: dict[tuple[int, int | Time], _Expected | None] = {}
+        self._prospects: dict[tuple[int, int | Time, int | None], tuple[Prospect, Denied]] = {}
+
+    def choices(self) -> Iterator[tuple[int, Moments]]:
+        """All values that the times can have, each with the number of facts that are missing."""
+        found = dict.fromkeys(
+            moments
+            for ends in _current(self._candidate, self._t)
+            for moments in self._clause.moments(*ends)
+        )
+        for moments in found:
+            yield self._missing(moments), moments
+
+    def _missing(self, moments: Moments) -> int:
+        """At least so many facts: premises that ask for the same one may be met by one."""
+        asked: set[tuple[Signature, int | Time]] = set()
+        for premise, part in zip(self._clause.premises, self._candidate.parts, strict=True):
+            if isinstance(part, tuple):
+                continue
+            for point in self._points(premise, moments):
+                if part is None or isinstance(point, Time) or point > self._t:
+                    asked.add((premise.signature, point))
+        return len(asked)
+
+    def at(self, moments: Moments) -> Iterator[Instance]:
+        """The instances for one choice of times: several if several facts met a premise."""
+        bindings = self._clause.timed(self._bindings, moments)
+        where = self._undecided(bindings)
+        if where is None:
+            return
+        seen: list[list[Literal]] = []
+        expected: dict[Literal, None] = {}
+        for premise, part in zip(self._clause.premises, self._candidate.parts, strict=True):
+            if isinstance(part, tuple):
+                seen.append([_fact(premise, *part)])
+                continue
+            for point in self._points(premise, moments):
+                if part is not None and isinstance(point, int) and point <= self._t:
+                    seen.append([_fact(premise, point, row) for row in part.rows(point)])
+                    continue
+                needed = self._expected(premise, point, bindings)
+                if needed is None:
+                    return
+                expected[needed.literal] = None
+                where.update(needed.where)
+        absent: list[Literal] = []
+        if self._clause.denials:
+            split = self._split(moments, bindings, frozenset(expected))
+            if split is None:
+                return
+            absent, hoped = split
+            expected.update(dict.fromkeys(hoped))
+        answer = tuple(put(slot, bindings) for slot in self._clause.goal.answer)
+        hypotheses, restrictions = frozenset(expected), frozenset(where)
+        for choice in product(*seen):
+            yield Instance(answer, frozenset((*absent, *choice)), hypotheses, restrictions)
+
+    def _undecided(self, bindings: dict[str, Slot]) -> set[Restriction] | None:
+        """What restricts variables that are not known yet; None when something is false."""
+        if not self._candidate.undecided:
+            return set()
+        checks: list[Undecided] = [
+            put_pattern(check, bindings)
+            if isinstance(check, Pattern)
+            else put_condition(check, bindings)
+            for check in self._candidate.undecided
+        ]
+        for _, left in solutions((), checks, {}, self._background):
+            return {Restriction(check, isinstance(check, Pattern)) for check in left}
+        return None
+
+    def _split(
+        self, moments: Moments, bindings: dict[str, Slot], expected: frozenset[Literal]
+    ) -> tuple[list[Literal], list[Literal]] | None:
+        """The absences that are known and those that are not; None when one is not given."""
+        absent: list[Literal] = []
+        undecided: list[Denied] = []
+        for prospect, denied in self._denied(moments, bindings):
+            if prospect is Prospect.CERTAIN:
+                return None
+            if prospect is Prospect.IMPOSSIBLE:
+                absent.append(denied.literal)
+            else:
+                undecided.append(denied)
+        if not self._clause.premises and not absent:
+            return None
+        if undecided and not self._absences.consistent(undecided, expected, self._t):
+            return None
+        return absent, [denied.literal for denied in undecided]
+
+    def _denied(
+        self, moments: Moments, bindings: dict[str, Slot]
+    ) -> Iterator[tuple[Prospect, Denied]]:
+        """All atoms that must not hold; windows that overlap ask for the same ones."""
+        for number, denial in enumerate(self._clause.denials):
+            pattern = denial.occurrence.pattern
+            varies = any(time_names(pattern.args))
+            now = None
+            if denial.now is not None:
+                seen_from = put_time(denial.now, bindings)
+                now = seen_from.offset if seen_from.variable == ORIGIN else None
+            for point in self._clause.denied_points(denial, moments):
+                key = (number, point, now)
+                found = None if varies else self._prospects.get(key)
+                if found is None:
+                    denied = Denied(put_pattern(pattern, bindings), point, now)
+                    found = (self._absences.prospect(denied, self._t), denied)
+                    self._prospects[key] = found
+                yield found
+
+    def _points(self, premise: Premise, moments: Moments) -> Iterator[int | Time]:
+        moment = moments[premise.time]
+        if moment is None:
+            name = self._clause.times[premise.time]
+            yield from (Time(name, offset) for offset in range(premise.first, premise.last + 1))
+        else:
+            yield from range(premise.first_point(moment), moment + premise.last + 1)
+
+    def _expected(
+        self, premise: Premise, point: int | Time, bindings: dict[str, Slot]
+    ) -> _Expected | None:
+        """The atom that has to come; None when background data leaves no value for it."""
+        if premise.times:
+            return self._made(premise, point, bindings)
+        key = (premise.number, point)
+        if key not in self._expected_at:
+            self._expected_at[key] = self._made(premise, point, bindings)
+        return self._expected_at[key]
+
+    def _made(
+        self, premise: Premise, point: int | Time, bindings: dict[str, Slot]
+    ) -> _Expected | None:
+        occurrence = premise.occurrence
+        # Its own variables may differ from time point to time point, and so do their names.
+        own: dict[str, Slot] = {
+            name: Variable(f"{name.partition('.')[0]}{point}.{premise.kind}")
+            for name in occurrence.local
+        }
+        all_bindings = bindings | own
+        pattern = put_pattern(occurrence.pattern, all_bindings)
+        if not premise.filtered:
+            return _Expected(Literal(point, pattern), ())
+        conditions = tuple(put_condition(c, all_bindings) for c in occurrence.conditions)
+        rigid = tuple(put_pattern(p, all_bindings) for p in occurrence.rigid)
+        ways = list(islice(solutions(rigid, conditions, {}, self._background), 2))
+        if not ways:
+            return None
+        if len(ways) > 1:
+            where = (*map(Restriction, rigid), *map(Restriction, conditions))
+            return _Expected(Literal(point, pattern), where)
+        known, left = ways[0]
+        decided = [put_condition(check, known) for check in left if isinstance(check, Condition)]
+        literal = Literal(point, put_pattern(pattern, known))
+        return _Expected(literal, tuple(map(Restriction, decided)))
+
+
+def _fact(premise: Premise, t: int, row: Row) -> Literal:
+    return Literal(t, Pattern(premise.signature.predicate, row))

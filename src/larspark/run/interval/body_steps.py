@@ -1,0 +1,168 @@
+"""What happens to the rows of a rule, one step after the other.
+
+Rows are bindings: `FROM`, `TO`, then one column for each variable that is bound so far.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from larspark.base.terms import Term, Variable
+from larspark.plan.operators import Reach
+from larspark.run.interval.arithmetic import Mask, evaluate, holds
+from larspark.run.interval.interning import INTEGER, Constants, integers, tags
+from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
+from larspark.run.interval.kernels.scan import EQUAL, LESS, MORE, NOT_LESS, NOT_MORE, UNEQUAL
+from larspark.run.interval.row_programs import Step, comparing
+from larspark.run.interval.store import Index
+
+Columns = Mapping[Variable, int]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinStep:
+    """Rows with what a store holds for them, while it does; only the picked columns go on.
+
+    A rule that asks the same store twice would find what is new in both places twice: so one of its
+    firings looks only at what is `old`.
+    """
+
+    index: Index
+    how: Ints
+
+    def __call__(self, rows: Ints) -> Ints:
+        return self.index.join(rows, self.how)
+
+
+@dataclass(frozen=True, slots=True)
+class SubtractStep:
+    """Rows while a store holds nothing for them."""
+
+    index: Index
+    how: Ints
+
+    def __call__(self, rows: Ints) -> Ints:
+        return self.index.subtract(rows, self.how)
+
+
+@dataclass(frozen=True, slots=True)
+class WhereStep:
+    """Rows for which a comparison is true, or has a value and is false; perhaps all without one."""
+
+    comparison: str
+    left: Term
+    right: Term
+    negated: bool
+    columns: Columns
+    constants: Constants
+    without_value: bool = False
+
+    def __call__(self, rows: Ints) -> Ints:
+        columns = {variable: rows[:, place] for variable, place in self.columns.items()}
+        left = evaluate(self.left, columns, len(rows), self.constants)
+        right = evaluate(self.right, columns, len(rows), self.constants)
+        true = holds(self.comparison, left, right, self.constants)
+        valid = left.both(right)
+        if self.negated:
+            true = ~true if valid is None else ~true & valid
+        if self.without_value and valid is not None:
+            true |= ~valid
+        return selected(rows, true)
+
+
+_COMPARISONS = {"=": EQUAL, "!=": UNEQUAL, "<": LESS, ">=": NOT_LESS, ">": MORE, "<=": NOT_MORE}
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">=": "<=", ">": "<", "<=": ">="}
+
+
+def where_step(where: WhereStep) -> Step:
+    """The quickest step that does what `where` does: a reading, where there is no arithmetic."""
+    comparison, left, right = where.comparison, where.left, where.right
+    if not isinstance(left, Variable):
+        comparison, left, right = _MIRRORED[comparison], right, left
+    if not isinstance(left, Variable) or not isinstance(right, Variable | int | float | str):
+        return where
+    # The number of a comparison and that of its complement differ in the lowest bit.
+    number = _COMPARISONS[comparison] ^ where.negated
+    other, code = NONE, 0
+    if isinstance(right, Variable):
+        other = where.columns[right]
+    else:
+        code = where.constants.code(right)
+    return comparing(number, where.columns[left], other, code, len(where.columns), where)
+
+
+@dataclass(frozen=True, slots=True)
+class LetStep:
+    """Rows with the value of a term as one more column."""
+
+    term: Term
+    columns: Columns
+    constants: Constants
+
+    def __call__(self, rows: Ints) -> Ints:
+        columns = {variable: rows[:, place] for variable, place in self.columns.items()}
+        values = evaluate(self.term, columns, len(rows), self.constants)
+        wider = np.empty((len(rows), rows.shape[1] + 1), np.int64)
+        wider[:, :-1] = rows
+        wider[:, -1] = values.codes
+        return wider if values.valid is None else selected(wider, values.valid)
+
+
+def selected(rows: Ints, mask: Mask) -> Ints:
+    """The rows that the mask lets pass."""
+    return rows if mask.all() else rows[mask]
+
+
+@dataclass(frozen=True, slots=True)
+class EachStep:
+    """Rows with every integer between two terms as one more column.
+
+    If there is such a column already, the rows whose value lies between them.
+    """
+
+    column: int | None
+    low: Term
+    high: Term
+    columns: Columns
+    constants: Constants
+
+    def __call__(self, rows: Ints) -> Ints:
+        columns = {variable: rows[:, place] for variable, place in self.columns.items()}
+        low = evaluate(self.low, columns, len(rows), self.constants)
+        high = evaluate(self.high, columns, len(rows), self.constants)
+        valid = (tags(low.codes) == INTEGER) & (tags(high.codes) == INTEGER)
+        both = low.both(high)
+        if both is not None:
+            valid &= both
+        first, last = integers(low.codes), integers(high.codes)
+        if self.column is not None:
+            codes = rows[:, self.column]
+            value = integers(codes)
+            valid &= (tags(codes) == INTEGER) & (first <= value) & (value <= last)
+            return selected(rows, valid)
+        lengths = np.where(valid, np.maximum(last - first + 1, 0), 0)
+        wider = np.empty((int(lengths.sum()), rows.shape[1] + 1), np.int64)
+        wider[:, :-1] = np.repeat(rows, lengths, axis=0)
+        offsets = np.arange(len(wider)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        wider[:, -1] = (np.repeat(first, lengths) + offsets) << 2
+        return wider
+
+
+@dataclass(frozen=True, slots=True)
+class ReachStep:
+    """Rows while the time point in a column is in reach of the evaluation time."""
+
+    column: int
+    reach: Reach
+
+    def __call__(self, rows: Ints) -> Ints:
+        rows = rows.copy()
+        past, future, every = self.reach.past, self.reach.future, self.reach.every
+        times = integers(rows[:, self.column])
+        if future is not None:
+            rows[:, FROM] = np.maximum(rows[:, FROM], -((future - times) // every) * every)
+        if past is not None:
+            end = (times + past) // every * every + every - 1
+            rows[:, TO] = np.minimum(rows[:, TO], end)
+        return selected(rows, rows[:, FROM] <= rows[:, TO])

@@ -1,0 +1,261 @@
+"""Body formulas in the network: from the rows of a predicate to bindings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from larspark.base.atoms import Signature
+from larspark.plan.operators import Mode, Reach, Tuples
+from larspark.run.interval.count_profiles import Profile, WindowSize
+from larspark.run.interval.firing import Firing, Head
+from larspark.run.interval.formula_shapes import Shape, patterns_of, scanner
+from larspark.run.interval.interning import Constants
+from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.kernels.scan import KEEP, NOW, RUN, WINDOW
+from larspark.run.interval.network import Eternity, Network
+from larspark.run.interval.nodes import (
+    Distinct,
+    Fan,
+    Keeper,
+    Node,
+    Reader,
+    Runs,
+    ScanNode,
+    Spread,
+    Sweep,
+)
+from larspark.run.interval.row_programs import Reading
+from larspark.run.interval.run_clock import Clock
+from larspark.run.interval.tuple_windows import Among, LastOfGroups, LastTuples
+
+Source: TypeAlias = Fan | Distinct | Spread | LastTuples | LastOfGroups
+
+
+class Kind(Enum):
+    """In which form rows of a predicate come."""
+
+    # With a time point of their own: elements of the stream, and what `@T` heads derive.
+    PINNED = auto()
+    # At the evaluation time.
+    PLAIN = auto()
+    # What was output, at every time point of an interval.
+    MEMORY = auto()
+    # What holds always.
+    BACKGROUND = auto()
+
+
+class Channel(NamedTuple):
+    """A source of rows: can they be taken back, and does each come only once?"""
+
+    kind: Kind
+    source: Source
+    retracts: bool
+    unique: bool
+
+
+@dataclass(slots=True)
+class Predicate:
+    """The channels of a predicate, and its heads: of plain rules (False) and of `@T` (True)."""
+
+    channels: list[Channel] = field(default_factory=list)
+    heads: dict[bool, Head] = field(default_factory=dict)
+    spread: Spread | None = None
+
+
+class Formula(NamedTuple):
+    """A formula in the network: where its bindings come out, and whether each comes once."""
+
+    sink: Fan | Distinct
+    unique: bool
+
+
+class FormulaBuilder:
+    """Makes the nodes of formulas; `stored` are the shapes whose bindings are looked up."""
+
+    def __init__(
+        self, network: Network, clock: Clock, constants: Constants, stored: set[Shape]
+    ) -> None:
+        self._network = network
+        self._clock = clock
+        self._constants = constants
+        self._stored = stored
+        self._windows: dict[tuple[Signature, Tuples], LastTuples | LastOfGroups] = {}
+        self._scans: list[tuple[Source, ScanNode]] = []
+
+    def formula(self, shape: Shape, predicate: Predicate, keepers: list[Keeper]) -> Formula:
+        """A formula over a predicate; the stores it needs are added to the keepers."""
+        channels = self._channels(shape, predicate)
+        retracts = any(channel.retracts for channel in channels)
+        unique = len(channels) == 1 and channels[0].unique and _keeps_apart(shape, channels[0])
+        sink: Fan | Distinct = Fan()
+        if shape in self._stored:
+            sink = Distinct(shape.width, self._clock, counted=retracts and not unique)
+            keepers.append(sink)
+        streamed = [channel for channel in channels if channel.kind is not Kind.BACKGROUND]
+        if streamed:
+            target: Reader = sink
+            if shape.mode is Mode.ALWAYS:
+                target = self._always(shape, streamed, sink, keepers)
+            for channel in streamed:
+                self._attach(shape, channel, predicate, target)
+        for channel in channels:
+            if channel.kind is Kind.BACKGROUND:
+                self._attach_background(shape, channel, sink)
+        return Formula(sink, unique or isinstance(sink, Distinct))
+
+    def _channels(self, shape: Shape, predicate: Predicate) -> list[Channel]:
+        """Where rows come from: the stream through the tuple window, if there is one."""
+        if shape.tuples is not None:
+            window = self._window(shape.signature, shape.tuples)
+            retracts = not self._clock.hindsight
+            return [Channel(Kind.PINNED, window, retracts=retracts, unique=True)]
+        if shape.mode is Mode.NOW:
+            # What is remembered of now is what holds now.
+            return [channel for channel in predicate.channels if channel.kind is not Kind.MEMORY]
+        return predicate.channels
+
+    def _attach(self, shape: Shape, channel: Channel, predicate: Predicate, target: Reader) -> None:
+        """Let the rows of a channel be scanned."""
+        source = channel.source
+        mode = NOW if shape.mode is Mode.NOW else WINDOW
+        if isinstance(target, Runs):
+            # Every time point is looked at by itself; the window comes afterwards.
+            mode, shape = NOW, shape._replace(reach=Reach())
+        match channel.kind, shape.mode:
+            case Kind.PLAIN, (Mode.NOW | Mode.SOME) if shape.reach.every == 1:
+                mode = KEEP
+            case Kind.MEMORY, Mode.SOME:
+                mode = RUN
+            case ((Kind.PLAIN | Kind.MEMORY), _):
+                source = self._spread(channel, predicate)
+            case _:
+                pass
+        sweep = shape.mode is Mode.ALWAYS and isinstance(target, Distinct)
+        scan = scanner(shape, mode, self._constants, target, sweep=sweep)
+        if scan is not None:
+            source.consumers.append(scan)
+            self._scans.append((source, scan))
+
+    def let_rules_read(self) -> None:
+        """Where nobody looks bindings up, let the rules read them off the batches themselves."""
+        for source, scan in self._scans:
+            fan = scan.target
+            if not isinstance(fan, Fan) or scan.filters:
+                continue
+            firings = [each.after(scan.reading) for each in fan.consumers if type(each) is Firing]
+            if len(firings) == len(fan.consumers):
+                place = source.consumers.index(scan)
+                source.consumers[place : place + 1] = firings
+
+    def _spread(self, channel: Channel, predicate: Predicate) -> Spread:
+        if channel.kind is Kind.MEMORY or not isinstance(channel.source, Distinct):
+            spread = Spread(self._clock, None)
+            channel.source.consumers.append(spread)
+            return spread
+        if predicate.spread is None:
+            predicate.spread = Spread(self._clock, channel.source)
+            channel.source.consumers.append(predicate.spread)
+            self._network.spreads.append(predicate.spread)
+        return predicate.spread
+
+    def _always(
+        self,
+        shape: Shape,
+        channels: Sequence[Channel],
+        sink: Fan | Distinct,
+        keepers: list[Keeper],
+    ) -> Reader:
+        reach, clock = shape.reach, self._clock
+        from_stream = all(isinstance(channel.source, Fan) for channel in channels)
+        from_stream &= all(channel.kind is Kind.PINNED for channel in channels)
+        if from_stream and reach.every == 1 and (clock.end is None or reach.future == 0):
+            runs = Runs(shape.width, clock, reach.past, sink)
+            keepers.append(runs)
+            return runs
+        window = WindowSize(clock.start, reach.past, reach.future, reach.every, clock.end)
+        sweep = Sweep(Profile(shape.width, clock.floor - 1, window), clock, sink)
+        keepers.append(sweep)
+        if len(channels) == 1 and channels[0].unique and shape.keeps_arguments:
+            return sweep
+        counted = any(channel.retracts for channel in channels)
+        each = Distinct(shape.width + 1, clock, counted=counted)
+        each.consumers.append(sweep)
+        keepers.append(each)
+        return each
+
+    def _attach_background(self, shape: Shape, channel: Channel, sink: Fan | Distinct) -> None:
+        # Background atoms hold whatever a window filters.
+        shape = shape._replace(only=())
+        if shape.mode is Mode.AT:
+            rows = next(rows for fan, rows in self._network.background if fan is channel.source)
+            atoms = np.ascontiguousarray(rows[:, TO + 1 :])
+            fan = Fan()
+            scan = scanner(shape, WINDOW, self._constants, sink)
+            self._network.eternities.append(
+                Eternity(self._clock, atoms, fan, shape.reach.future or 0)
+            )
+            if scan is not None:
+                fan.consumers.append(scan)
+            return
+        target: Reader = sink
+        if shape.mode is not Mode.NOW and shape.reach.every > 1:
+            target = _NotBefore(self._first_window(shape.reach), sink)
+        scan = scanner(shape, KEEP, self._constants, target)
+        if scan is not None:
+            channel.source.consumers.append(scan)
+
+    def _first_window(self, reach: Reach) -> int:
+        """The first evaluation time whose window has a time point."""
+        start = self._clock.start
+        if reach.future is None:
+            return start
+        return max(start, -((reach.future - start) // reach.every) * reach.every)
+
+    def _window(self, signature: Signature, tuples: Tuples) -> LastTuples | LastOfGroups:
+        key = (signature, tuples)
+        if key not in self._windows:
+            among = self._among(tuples)
+            past, future = tuples.past, tuples.future
+            window = (
+                LastTuples(signature, among, past, future, self._clock)
+                if tuples.by is None
+                else LastOfGroups(signature, among, tuples.by, past, future, self._clock)
+            )
+            self._windows[key] = window
+            self._network.windows.append(window)
+            self._network.keepers.append(window)
+        return self._windows[key]
+
+    def _among(self, tuples: Tuples) -> Among:
+        if not tuples.among:
+            return Among(None)
+        passing = {
+            signature: patterns_of(tuples.among, signature, TO + 2, self._constants)
+            for signature in {atom.signature for atom in tuples.among[0]}
+        }
+        return Among({name: found for name, found in passing.items() if found is not None})
+
+
+def _keeps_apart(shape: Shape, channel: Channel) -> bool:
+    """Do different rows of the channel stay different bindings, at every evaluation time?"""
+    if shape.mode is Mode.ALWAYS:
+        return True
+    drops_time = shape.mode is Mode.SOME and channel.kind is not Kind.PLAIN
+    return shape.keeps_arguments and not drops_time
+
+
+@dataclass(frozen=True, slots=True)
+class _NotBefore:
+    """Lets rows begin no earlier than a time point."""
+
+    first: int
+    target: Node
+
+    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
+        rows = reading(batch)
+        rows[:, FROM] = np.maximum(rows[:, FROM], self.first)
+        if len(rows):
+            self.target.receive(sign, rows)

@@ -1,0 +1,292 @@
+"""What is output: stores that tell what begins and ends as time passes."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.terms import Constant, constant_text
+from larspark.run.interval.interning import decode, integers, tags
+from larspark.run.interval.kernels.expire import settle_stores
+from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
+from larspark.run.interval.kernels.store_header import address_of
+from larspark.run.interval.nodes import Distinct, cut_rows
+from larspark.run.interval.store import Store
+from larspark.run.protocol import Change, Point
+
+# What began and what ended, as rows.
+Told = tuple[Ints, Ints]
+
+
+class Outputs:
+    """The atoms that hold at the evaluation time, by predicate.
+
+    Time passes for all of them at once: most often little begins or ends in each.
+    """
+
+    __slots__ = ("_counts", "_settled", "_sheets", "stores")
+
+    def __init__(self, outputs: Mapping[Signature, Distinct]) -> None:
+        self.stores: dict[Signature, Store] = {}
+        for signature, distinct in outputs.items():
+            distinct.store.tell()
+            self.stores[signature] = distinct.store
+        sheets = [address_of(store.sheet) for store in self.stores.values()]
+        self._sheets = np.array(sheets, np.int64)
+        self._counts = np.empty((len(sheets), 2), np.int64)
+        self._settled: int | None = None
+
+    def settle(self, upto: int) -> dict[Signature, Told]:
+        """Let time pass: what began and what ended before `upto`, where anything did."""
+        if self._settled is not None and upto <= self._settled:
+            return {}
+        self._settled = upto
+        found: dict[Signature, Told] = {}
+        told = settle_stores.run(self._sheets, upto, self._counts)
+        at = 0
+        for (signature, store), (began, ended) in zip(
+            self.stores.items(), self._counts.tolist(), strict=True
+        ):
+            if began == NONE:
+                found[signature] = store.settle(upto)
+            elif began or ended:
+                end = at + (began + ended) * store.row_size
+                rows = told[at:end].reshape(began + ended, store.row_size)
+                found[signature] = (rows[:began], rows[began:])
+                at = end
+        return found
+
+    def ended(self, upto: int) -> dict[Signature, Ints]:
+        """Let time pass: what ended before `upto`."""
+        self._settled = upto
+        return {name: store.settle(upto, begun=False)[1] for name, store in self.stores.items()}
+
+
+Rows = dict[Signature, Ints]
+
+
+class News(NamedTuple):
+    """What began and what ended for one predicate, as rows (from, to, codes of arguments).
+
+    What began is told with the end that was promised when it was told; what ended is gone from the
+    time point after its `to`.
+    """
+
+    began: Ints
+    ended: Ints
+
+
+class Holding:
+    """The atoms that hold at a time point, handed from one answer to the next.
+
+    Whoever goes through all time points need not make all atoms anew at each of them.
+    """
+
+    __slots__ = ("_atoms", "_t")
+
+    def __init__(self) -> None:
+        self._t: int | None = None
+        self._atoms: set[Atom] = set()
+
+    def take(self, t: int) -> set[Atom] | None:
+        """The atoms at t, if these are the ones at hand; they are not at hand any more then."""
+        if self._t != t:
+            return None
+        atoms, self._t, self._atoms = self._atoms, None, set()
+        return atoms
+
+    def give(self, t: int, atoms: set[Atom]) -> None:
+        """Have these atoms at hand, unless later ones are."""
+        if self._t is None or self._t < t:
+            self._t, self._atoms = t, atoms
+
+
+class IntervalAnswers:
+    """The output over [first, last].
+
+    Nothing is built before it is asked for: until the engine moves on, the rows stay in its stores.
+    """
+
+    def __init__(
+        self,
+        first: int,
+        last: int,
+        outputs: Outputs,
+        ended: Mapping[Signature, list[Ints]],
+        values: Sequence[Constant],
+        holding: Holding,
+    ) -> None:
+        self.first = first
+        self.last = last
+        self._holding = holding
+        self._values = values
+        self._outputs = outputs
+        # What ended on the way, and is in the stores no more.
+        self._ended = ended
+        self._told: Mapping[Signature, Told] | None = None
+        self._news: dict[Signature, News] | None = None
+        self._rows: Rows | None = None
+
+    def news(self) -> dict[Signature, News]:
+        """What began and ended within [first, last], compared with the time point before first.
+
+        After a single step this costs what has changed, however much holds.
+        """
+        if self._news is None:
+            told = self._last_step()
+            self._news = {signature: News(*both) for signature, both in told.items()}
+            for signature, parts in self._ended.items():
+                store = self._outputs.stores[signature]
+                ended = np.concatenate([*parts, told.get(signature, store.nothing)[1]])
+                began = np.concatenate([ended, store.rows()])
+                began = began[(began[:, FROM] >= self.first) & (began[:, FROM] <= self.last)]
+                self._news[signature] = News(began, ended)
+        return self._news
+
+    def rows(self) -> Rows:
+        """For every predicate the rows (from, to, codes of arguments), maximal and disjoint."""
+        if self._rows is None:
+            self._rows = {}
+            told = self._last_step()
+            for signature, store in self._outputs.stores.items():
+                _, ended = told.get(signature, store.nothing)
+                parts = [*self._ended.get(signature, ()), ended, store.rows()]
+                rows = cut_rows(parts, self.first, self.last)
+                if len(rows):
+                    self._rows[signature] = rows
+        return self._rows
+
+    def _last_step(self) -> Mapping[Signature, Told]:
+        """What began and ended in the last step, which the stores tell only once."""
+        if self._told is None:
+            self._told = self._outputs.settle(self.last)
+        return self._told
+
+    def freeze(self) -> None:
+        """Take everything out of the stores, before they change."""
+        self.news()
+        self.rows()
+        self._outputs, self._told = Outputs({}), {}
+
+    def points(self) -> Iterator[Point]:
+        before = self._holding.take(self.first - 1)
+        holding, changes = (set(), self.changes()) if before is None else (before, self._steps())
+        by_time = {change.t: change for change in changes}
+        output = frozenset(holding)
+        for t in range(self.first, self.last + 1):
+            change = by_time.get(t)
+            if change is not None:
+                holding.difference_update(change.removed)
+                holding.update(change.added)
+                output = frozenset(holding)
+            yield Point(t, output)
+        self._holding.give(self.last, holding)
+
+    def _steps(self) -> Iterator[Change]:
+        """What begins and ends, compared with the time point before the first one."""
+        begun: list[tuple[Atom, int]] = []
+        ended: list[tuple[Atom, int]] = []
+        for signature, news in self.news().items():
+            for rows, column, found in ((news.began, FROM, begun), (news.ended, TO, ended)):
+                atoms = atoms_of(signature, rows[:, TO + 1 :], self._values)
+                found.extend(zip(atoms, rows[:, column].tolist(), strict=True))
+        return self._changes(begun, ended)
+
+    def changes(self) -> Iterator[Change]:
+        intervals = list(self._intervals())
+        begun = [(atom, start) for atom, start, _ in intervals]
+        return self._changes(begun, [(atom, end) for atom, _, end in intervals])
+
+    def _changes(
+        self, begun: Iterable[tuple[Atom, int]], ended: Iterable[tuple[Atom, int]]
+    ) -> Iterator[Change]:
+        """Changes from when atoms begin and when they end, in the order of time."""
+        added: defaultdict[int, list[Atom]] = defaultdict(list)
+        removed: defaultdict[int, list[Atom]] = defaultdict(list)
+        for atom, start in begun:
+            added[start].append(atom)
+        for atom, end in ended:
+            if end < self.last:
+                removed[end + 1].append(atom)
+        for t in sorted({*added, *removed}):
+            yield Change(t, _sorted(added.get(t, ())), _sorted(removed.get(t, ())))
+
+    def intervals(self) -> Sequence[tuple[Atom, int, int]]:
+        return sorted(self._intervals(), key=lambda row: (row[1], atom_text(row[0])))
+
+    def tables(self) -> dict[Signature, pa.Table]:
+        """The intervals of every predicate as a table: atom (string), from, to."""
+        return {
+            signature: pa.table(
+                {
+                    "atom": _texts(signature, rows[:, TO + 1 :], self._values),
+                    "from": pa.array(rows[:, FROM]),
+                    "to": pa.array(rows[:, TO]),
+                }
+            )
+            for signature, rows in self.rows().items()
+        }
+
+    def table(self) -> pa.Table:
+        empty = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
+        table = pa.concat_tables([empty.empty_table(), *self.tables().values()])
+        return table.sort_by([("from", "ascending"), ("atom", "ascending")]).combine_chunks()
+
+    def _intervals(self) -> Iterator[tuple[Atom, int, int]]:
+        for signature, rows in self.rows().items():
+            atoms = atoms_of(signature, rows[:, TO + 1 :], self._values)
+            yield from zip(atoms, rows[:, FROM].tolist(), rows[:, TO].tolist(), strict=True)
+
+
+def atoms_at(outputs: Outputs, t: int, values: Sequence[Constant]) -> frozenset[Atom]:
+    """What holds at one time point."""
+    return frozenset(
+        atom
+        for signature, store in outputs.stores.items()
+        for atom in atoms_of(signature, cut_rows([store.rows()], t, t)[:, TO + 1 :], values)
+    )
+
+
+def atoms_of(signature: Signature, args: Ints, values: Sequence[Constant]) -> Iterator[Atom]:
+    """The atoms of rows of argument codes."""
+    if not signature.arity:
+        return iter([Atom(signature.predicate)] * len(args))
+    columns = [decoded(args[:, place], values) for place in range(signature.arity)]
+    return (Atom(signature.predicate, each) for each in zip(*columns, strict=True))
+
+
+def decoded(codes: Ints, values: Sequence[Constant]) -> list[Constant]:
+    """The constants of a column of codes."""
+    if not tags(codes).any():
+        numbers: list[Constant] = integers(codes).tolist()
+        return numbers
+    unique, places = np.unique(codes, return_inverse=True)
+    constants = [decode(code, values) for code in unique.tolist()]
+    return [constants[place] for place in places.tolist()]
+
+
+def _texts(signature: Signature, args: Ints, values: Sequence[Constant]) -> pa.Array:
+    """Atoms as text, column by column."""
+    predicate = constant_text(signature.predicate)
+    if not signature.arity:
+        return pa.array([predicate] * len(args), pa.string())
+    columns: list[pa.Array | pa.Scalar] = []
+    for place in range(signature.arity):
+        codes = args[:, place]
+        if not tags(codes).any():
+            texts = pc.cast(pa.array(integers(codes)), pa.string())
+        else:
+            unique, places = np.unique(codes, return_inverse=True)
+            each = [constant_text(decode(code, values)) for code in unique.tolist()]
+            texts = pc.take(pa.array(each, pa.string()), pa.array(places))
+        columns.append(texts)
+    inner = pc.binary_join_element_wise(*columns, ",") if len(columns) > 1 else columns[0]
+    return pc.binary_join_element_wise(f"{predicate}(", inner, ")", "")
+
+
+def _sorted(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+    return tuple(sorted(atoms, key=atom_text))

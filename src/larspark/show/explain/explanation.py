@@ -1,0 +1,179 @@
+"""Several answer streams: in which of them does an atom hold, and by which choice?"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from larspark.analysis.checked import Checked
+from larspark.base.atoms import Atom, Element, atom_text
+from larspark.base.problems import LarsparkError, Problem
+from larspark.language import parse_formula
+from larspark.language.tree import At, AtomFormula
+from larspark.logic.traversal import is_ground
+from larspark.run.protocol import Settings
+from larspark.show.explain.knowledge import Derived, answers_at, find_situation, gather, narrow
+from larspark.show.explain.outline import Kind, Row, proof_rows, why_not_rows
+from larspark.show.explain.proof import Given, ModelChoice, Proof
+from larspark.show.explain.proof_formats import proof_json, tree_lines, tree_svg, why_not_json
+from larspark.show.explain.proving import prove
+from larspark.show.explain.until import find_until
+from larspark.show.explain.why_not import WhyNot, why_not
+from larspark.show.time_axis import moment_text
+
+
+def compare_models(models: Sequence[Derived], goal: Element) -> ModelChoice:
+    """What tells the answer streams that hold an element from those that do not.
+
+    >>> from larspark.base.atoms import Atom
+    >>> a, b, c = map(Atom, "abc")
+    >>> compare_models([{1: [a, c]}, {1: [b, c]}], Element(1, a)).models
+    (1,)
+    >>> compare_models([{1: [a, c]}, {1: [a, b]}, {1: [c]}], Element(1, a)).choice
+    ()
+    """
+    streams = [{Element(t, a) for t, atoms in model.items() for a in atoms} for model in models]
+    holding = [stream for stream in streams if goal in stream]
+    others = [stream for stream in streams if goal not in stream]
+    choice: set[Element] = set()
+    if holding and others:
+        choice = set.intersection(*holding).difference({goal}, *others)
+    numbers = tuple(n for n, stream in enumerate(streams, 1) if goal in stream)
+    ordered = sorted(choice, key=lambda element: (element.t, atom_text(element.atom)))
+    return ModelChoice(numbers, len(models), tuple(ordered))
+
+
+def explain(
+    checked: Checked,
+    atom: Atom,
+    at: int,
+    elements: Iterable[tuple[int, Atom]],
+    background: Iterable[Atom] = (),
+    model: Derived | None = None,
+    settings: Settings = Settings(),  # noqa: B008 - a named tuple cannot change
+    *,
+    when: int | None = None,
+) -> Proof | None:
+    """Why an atom holds at `at`; None when it does not.
+
+    `elements` is the stream in arrival order; the program's own elements are added to it. `model`
+    is the answer stream to explain, its derived atoms by time point, as an engine gives it; without
+    one the definitions are asked. `when` is the time point for which the atom is derived, if that
+    is not the evaluation time.
+    """
+    goal = Element(at if when is None else when, atom)
+    known = gather(checked, at, elements, background, settings)
+    if atom in known.background:
+        return Proof(goal, at, (), (), Given.BACKGROUND)
+    if goal in known.elements:
+        return Proof(goal, at, (), (goal,), Given.STREAM)
+    if atom.signature not in checked.derived:
+        return None
+    known = narrow(known, goal, at)
+    situation = find_situation(known, goal, at, model, checked.shown)
+    proof = None if situation is None else prove(situation, goal)
+    if proof is None:
+        return None
+    return replace(proof, until=find_until(known, proof))
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an atom holds, or why it does not."""
+
+    answer: Proof | WhyNot
+    # The length of a time point in microseconds, where it is known.
+    tick: int | None = None
+
+    @property
+    def holds(self) -> bool:
+        return isinstance(self.answer, Proof)
+
+    def rows(self) -> Iterator[Row]:
+        """The explanation as an indented tree."""
+        if isinstance(self.answer, Proof):
+            yield from proof_rows(self.answer)
+        else:
+            yield from why_not_rows(self.answer)
+        at = self.answer.at
+        if moment := moment_text(at, self.tick):
+            yield Row(0, Kind.NOTE, f"time point {at} is {moment}")
+
+    def lines(self, people: bool, width: int | None = None) -> Iterator[str]:
+        """Lines of text, for people with Rich's markup; longer ones than `width` where needed."""
+        return tree_lines(self.rows(), people, width)
+
+    def to_json(self) -> dict[str, Any]:
+        if isinstance(self.answer, Proof):
+            return proof_json(self.answer)
+        return why_not_json(self.answer)
+
+    def to_svg(self) -> str:
+        if isinstance(self.answer, Proof):
+            title = f"why {atom_text(self.answer.element.atom)} holds at {self.answer.element.t}"
+        else:
+            title = f"why {atom_text(self.answer.atom)} does not hold at {self.answer.t}"
+        return tree_svg(self.rows(), title)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines(people=False))
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+
+def explain_atom(
+    checked: Checked,
+    atom: Atom,
+    at: int,
+    elements: Iterable[tuple[int, Atom]],
+    background: Iterable[Atom] = (),
+    models: Sequence[Derived] | None = None,
+    settings: Settings = Settings(),  # noqa: B008 - a named tuple cannot change
+    *,
+    when: int | None = None,
+) -> Explanation:
+    """Why an atom holds at `at`, or what is missing.
+
+    `models` are the answer streams at `at`, derived atoms by time point, when an engine has them;
+    otherwise the definitions give them. Everything else is as in `explain`.
+    """
+    elements = list(elements)
+    background = frozenset(background)
+    goal = Element(at if when is None else when, atom)
+    tick = None if checked.program.tick is None else checked.program.tick.microseconds
+    if models is None and checked.several_models:
+        known = gather(checked, at, elements, background, settings)
+        models = [answer.derived for answer in answers_at(known, at)[0]]
+    choice = None if models is None else compare_models(models, goal)
+    model = None
+    if models and choice is not None:
+        model = models[choice.models[0] - 1] if choice.models else models[0]
+    proof = explain(checked, atom, at, elements, background, model, settings, when=when)
+    if proof is not None:
+        several = choice is not None and choice.total > 1 and bool(choice.models)
+        return Explanation(replace(proof, models=choice) if several else proof, tick)
+    missing = why_not(checked, atom, at, elements, background, model, settings, when=when)
+    if missing is None:
+        note = "the model that was given holds it, but is no answer stream: no rule supports it"
+        missing = WhyNot(atom, goal.t, at, (), note)
+    return Explanation(missing, tick)
+
+
+def parse_goal(text: str) -> tuple[Atom, int | None]:
+    """Read what is to be explained: an atom, or an atom for another time point.
+
+    >>> parse_goal("@43 exp(a3, m)")
+    (Atom(predicate='exp', args=('a3', 'm')), 43)
+    """
+    parsed = parse_formula(text, "<atom>")
+    if parsed.formula is None:
+        raise LarsparkError(parsed.problems)
+    match parsed.formula:
+        case AtomFormula(atom) if all(map(is_ground, atom.args)):
+            return atom, None
+        case At(int() as t, AtomFormula(atom)) if all(map(is_ground, atom.args)):
+            return atom, t
+        case _:
+            hint = "write it without variables, such as `p(a,3)` or `@17 p(a,3)`"
+            message = "only a ground atom can be explained"
+            raise LarsparkError(Problem("L104", message, parsed.formula.span, hint))

@@ -1,0 +1,318 @@
+"""How close a part of a rule's body came to holding, in words."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from larspark.base.atoms import Atom, atom_text
+from larspark.base.terms import Term, Wildcard
+from larspark.language import formula_text, window_text
+from larspark.language.tree import (
+    Always,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    Not,
+    Some,
+    TimeWindow,
+    TupleWindow,
+    Windowed,
+)
+from larspark.logic.traversal import term_variables, terms, variables
+from larspark.logic.values import NoValueError, value
+from larspark.meaning.grounding import ground_window, time_point
+from larspark.meaning.matching import Binding
+from larspark.meaning.open_timeline import NO_HORIZON, time_points
+from larspark.meaning.streams import Stream, numbers_of
+from larspark.meaning.window_functions import GroupWindow, apply_window
+from larspark.show.explain.knowledge import Situation
+from larspark.show.explain.proof import element_text, interval_text
+from larspark.show.explain.reasons import group_of
+from larspark.show.explain.substitute import substitute
+from larspark.show.explain.support import Support
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+class Near(NamedTuple):
+    """A near miss: the smaller the rank, the nearer."""
+
+    rank: tuple[int, float]
+    text: str
+    # The derived atom that is missing, and where; None for any time point.
+    atom: Atom | None = None
+    t: int | None = None
+
+
+DOES_NOT_HOLD = Near((4, 0), "it does not hold")
+
+
+class _Seen(NamedTuple):
+    """An atom as a body element looks at it."""
+
+    pattern: Atom
+    operator: Formula
+    # What each window is applied to, and last what is seen through all of them.
+    streams: tuple[Stream, ...]
+    windows: tuple[Windowed, ...]
+
+    @property
+    def stream(self) -> Stream:
+        return self.streams[-1]
+
+    @property
+    def window_text(self) -> str:
+        return " ".join(map(_brackets, self.windows))
+
+    @property
+    def place(self) -> str:
+        interval = interval_text(self.stream.start, self.stream.end)
+        return f"{self.window_text} = {interval}" if self.windows else interval
+
+
+class NearMisses:
+    """Looks for near misses in one evaluation."""
+
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        self._support = Support(situation, situation.stream.bits, NO_HORIZON)
+
+    def find(self, part: Formula, binding: Binding) -> Near:
+        """How close a body element that does not hold under this substitution is to holding."""
+        match part:
+            case Comparison():
+                return self._comparison(part, binding)
+            case Not(body):
+                seen = self._look(body, binding)
+                return DOES_NOT_HOLD if seen is None else self._blocked(seen)
+            case _:
+                seen = self._look(part, binding)
+                if seen is None:
+                    return DOES_NOT_HOLD
+                if isinstance(seen.operator, Always):
+                    return self._holes(seen)
+                return self._absent(seen, binding)
+
+    def _look(self, formula: Formula, binding: Binding) -> _Seen | None:
+        """Apply the windows of a formula over one atom; None when it is another kind of formula."""
+        stream = self._situation.stream
+        streams, windows = [stream], []
+        while isinstance(formula, Windowed):
+            names = {v.name for term in terms(formula) for v in term_variables(term)}
+            if not isinstance(formula.window, TupleWindow) and not names <= binding.keys():
+                return None
+            window = ground_window(formula.window, formula.body, binding)
+            stream = apply_window(window, stream, self._situation.at)
+            streams.append(stream)
+            windows.append(formula)
+            formula = formula.body
+        match formula:
+            case AtomFormula(atom) | Some(AtomFormula(atom)) | Always(AtomFormula(atom)):
+                pass
+            case At(_, AtomFormula(atom)):
+                pass
+            case _:
+                return None
+        return _Seen(_pattern(atom, binding), formula, tuple(streams), tuple(windows))
+
+    def _absent(self, seen: _Seen, binding: Binding) -> Near:
+        """The atom is not there: where is it, or something like it?"""
+        point = self._point(seen.operator, binding)
+        near = self._whereabouts(seen, point)
+        if seen.pattern.signature in self._situation.checked.derived:
+            return near._replace(atom=seen.pattern, t=point)
+        return near
+
+    def _whereabouts(self, seen: _Seen, point: int | None) -> Near:
+        situation = self._situation
+        if seen.stream.is_empty:
+            return Near((2, 0), f"{seen.window_text} has no time points at {situation.at}")
+        numbers = list(self._support.presences(seen.pattern, situation.stream))
+        if not numbers:
+            return self._others(seen)
+        if point is not None:
+            nearest = min(numbers, key=lambda n: abs(situation.element(n).t - point))
+            return self._at_another_time(nearest, point)
+        outside = [n for n in numbers if not seen.stream.bits >> n & 1]
+        if not outside:
+            latest = max(map(situation.element, numbers), key=lambda element: element.t)
+            return Near((1, 0), f"{element_text(latest)} does not fit the rest")
+        return self._outside(min(outside, key=lambda n: self._gap(n, seen.stream)), seen)
+
+    def _point(self, operator: Formula, binding: Binding) -> int | None:
+        """The time point at which an atom is asked for, if it is a single one."""
+        match operator:
+            case AtomFormula():
+                return self._situation.at
+            case At(time) if all(v.name in binding for v in term_variables(time)):
+                try:
+                    return time_point(time, binding)
+                except NoValueError:
+                    return None
+            case _:
+                return None
+
+    def _at_another_time(self, number: int, point: int) -> Near:
+        t, atom = self._situation.element(number)
+        gap = abs(t - point)
+        when = "last" if t < point else "next"
+        verb = "was" if t < point else "is"
+        side = "before" if t < point else "after"
+        distance = f"{count(gap, 'time point')} {side} {point}"
+        return Near((0, gap), f"the {when} {atom_text(atom)} {verb} at {t}, {distance}")
+
+    def _gap(self, number: int, stream: Stream) -> int:
+        t = self._situation.element(number).t
+        if t < stream.start:
+            return stream.start - t
+        return t - stream.end if stream.end is not None and t > stream.end else 0
+
+    def _outside(self, number: int, seen: _Seen) -> Near:
+        """The atom is in the stream, but one of the windows does not show it."""
+        for part, outer, inner in zip(seen.windows, seen.streams, seen.streams[1:], strict=False):
+            if not outer.bits >> number & 1 or inner.bits >> number & 1:
+                continue
+            if not isinstance(part.window, TimeWindow):
+                return self._left_out(number, part, outer)
+            t, atom = self._situation.element(number)
+            gap = count(self._gap(number, inner), "time point")
+            where = f"the last {atom_text(atom)} was at {t}, {gap} too early"
+            if t > inner.start:
+                where = f"the next {atom_text(atom)} is at {t}, {gap} too late"
+            return Near((0, self._gap(number, inner)), f"{where} for {_brackets(part)}")
+        return DOES_NOT_HOLD
+
+    def _left_out(self, number: int, part: Windowed, outer: Stream) -> Near:
+        """The element is old enough for a window, but not among those it keeps."""
+        t, atom = self._situation.element(number)
+        text = _brackets(part)
+        if not isinstance(part.window, TupleWindow):
+            return Near((1, 0), f"@{t} {atom_text(atom)} is not in {text}")
+        window = ground_window(part.window, part.body, {})
+        members = outer.bits & outer.universe.arrived
+        if isinstance(window, GroupWindow):
+            same = self._support.presences(group_of(window, atom), outer)
+            members &= sum(1 << other for other in same)
+        later = [n for n in numbers_of(members) if n > number]
+        after = [n for n in later if self._situation.element(n).t <= self._situation.at]
+        kept = f"{text} keeps {part.window.past}"
+        came = f"{count(len(after), 'tuple')} came after it and {kept}"
+        return Near((0, len(after)), f"the last {atom_text(atom)} was at {t}, but {came}")
+
+    def _others(self, seen: _Seen) -> Near:
+        """No such atom anywhere: what is there of its predicate?"""
+        signature = seen.pattern.signature
+        checked = self._situation.checked
+        anything = Atom(signature.predicate, (Wildcard(),) * signature.arity)
+        if signature in self._situation.background and signature not in checked.derived:
+            atoms = self._situation.background[signature]
+            nearest = max(sorted(atoms, key=atom_text), key=lambda atom: _alike(seen.pattern, atom))
+            text = f"the background has no {atom_text(seen.pattern)}, but {atom_text(nearest)}"
+            return Near((2, -_alike(seen.pattern, nearest)), text)
+        name = atom_text(seen.pattern)
+        absent = f"nothing gives {name}" if signature in checked.derived else f"no {name} so far"
+        present = map(self._situation.element, self._support.presences(anything, seen.stream))
+        inside = sorted({atom_text(element.atom) for element in present})
+        if not inside:
+            return Near((3, 0), absent)
+        listed = ", ".join(inside[:3]) + (", …" if len(inside) > 3 else "")
+        return Near((2, 0), f"{absent}, only {listed} in {seen.place}")
+
+    def _holes(self, seen: _Seen) -> Near:
+        """Where is an atom missing that should be there always?"""
+        name = atom_text(seen.pattern)
+        if seen.stream.is_empty:
+            return Near((2, 0), f"{seen.window_text} has no time points at {self._situation.at}")
+        if seen.stream.end is None:
+            return DOES_NOT_HOLD
+        there = {
+            self._situation.element(n).t for n in self._support.presences(seen.pattern, seen.stream)
+        }
+        holes = [p for p in time_points(seen.stream, NO_HORIZON) if p not in there]
+        if not holes:
+            return DOES_NOT_HOLD
+        text = f"{name} is missing at {listing(holes)} of {seen.place}"
+        if seen.pattern.signature in self._situation.checked.derived:
+            return Near((0, len(holes)), text, seen.pattern, holes[-1])
+        return Near((0, len(holes)), text)
+
+    def _blocked(self, seen: _Seen) -> Near:
+        """What is there although it should not be?"""
+        background = self._support.background(seen.pattern)
+        if background is not None:
+            return Near((2, 0), f"{atom_text(background)} is background")
+        numbers = list(self._support.presences(seen.pattern, seen.stream))
+        if isinstance(seen.operator, AtomFormula):
+            numbers = [n for n in numbers if self._situation.element(n).t == self._situation.at]
+        if not numbers:
+            return DOES_NOT_HOLD
+        if isinstance(seen.operator, Always):
+            return Near((0, 0), f"{atom_text(seen.pattern)} is there always in {seen.place}")
+        latest = max((self._situation.element(n) for n in numbers), key=lambda element: element.t)
+        text = f"{element_text(latest)} is there"
+        if seen.windows:
+            text = f"{element_text(latest)} is in {seen.place}"
+        match [part.window for part in seen.windows]:
+            case [TimeWindow(past=int() as past, every=1)] if (
+                latest.atom.signature in self._situation.checked.inputs
+            ):
+                text += f", and stays there until {latest.t + past}"
+            case _:
+                pass
+        return Near((0, len(numbers)), text)
+
+    def _comparison(self, comparison: Comparison, binding: Binding) -> Near:
+        text = formula_text(substitute(comparison, binding))
+        if any(v.name not in binding for v in variables(comparison)):
+            return DOES_NOT_HOLD
+        try:
+            left, right = value(comparison.left, binding), value(comparison.right, binding)
+        except NoValueError:
+            return Near((2, 0), f"{text} has no value")
+        if isinstance(left, str) or isinstance(right, str):
+            return Near((1, 0), f"{text} is false")
+        return Near((0, abs(left - right)), f"{text} is false")
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things in words.
+
+    >>> count(1, "tuple"), count(2, "time point"), count(20, "tuple")
+    ('one tuple', 'two time points', '20 tuples')
+    """
+    word = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
+    return f"{word} {noun}" if number == 1 else f"{word} {noun}s"
+
+
+def listing(points: Sequence[int]) -> str:
+    """Time points in words, the first few of them.
+
+    >>> listing([3]), listing([3, 4]), listing([3, 4, 7, 8, 9])
+    ('3', '3 and 4', '3, 4, 7 and two others')
+    """
+    shown = [str(point) for point in points[:3]]
+    if len(points) > 3:
+        return f"{', '.join(shown)} and {count(len(points) - 3, 'other')}"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _pattern(atom: Atom, binding: Binding) -> Atom:
+    """The atom with what is bound replaced, and wildcards for the rest."""
+    args: list[Term] = []
+    for term in atom.args:
+        known = not isinstance(term, Wildcard) and all(
+            variable.name in binding for variable in term_variables(term)
+        )
+        try:
+            args.append(value(term, binding) if known else Wildcard())
+        except NoValueError:
+            args.append(Wildcard())
+    return Atom(atom.predicate, tuple(args))
+
+
+def _brackets(part: Windowed) -> str:
+    return f"[{window_text(part.window)}]"
+
+
+def _alike(pattern: Atom, atom: Atom) -> int:
+    return sum(a == b for a, b in zip(pattern.args, atom.args, strict=True))

@@ -1,0 +1,268 @@
+"""Why a formula holds: the elements that are there for it, and those that are absent."""
+
+from collections.abc import Iterable, Mapping, Sized
+from dataclasses import dataclass, field
+from typing import NamedTuple, assert_never
+
+from larspark.base.atoms import Atom
+from larspark.base.terms import Wildcard
+from larspark.language.tree import NamedWindow, TupleWindow
+from larspark.meaning.grounding import (
+    Ground,
+    GroundAlways,
+    GroundAnd,
+    GroundAt,
+    GroundAtom,
+    GroundImplies,
+    GroundNot,
+    GroundOr,
+    GroundReset,
+    GroundSome,
+    GroundTruth,
+    GroundWindowed,
+)
+from larspark.meaning.streams import Stream, numbers_of
+from larspark.meaning.window_functions import GroundWindow, GroupWindow
+from larspark.show.explain.proof import Absence, WindowSpan
+from larspark.show.explain.support import Support, Views, is_pattern
+
+
+class Crowd(NamedTuple):
+    """A tuple window out of which so many more tuples would push a used element."""
+
+    window: str
+    element: int
+    pushes: int
+    # The pattern of the tuples that count, when only those of one group do.
+    group: Atom | None
+
+
+@dataclass(slots=True)
+class Reasons:
+    """What makes a formula hold.
+
+    Without the `needed` elements it cannot hold at all; the `chosen` ones are one way among
+    several. `counted` is what tuple windows had in them.
+    """
+
+    needed: int = 0
+    chosen: int = 0
+    counted: int = 0
+    background: dict[Atom, None] = field(default_factory=dict)
+    windows: dict[WindowSpan, None] = field(default_factory=dict)
+    crowds: list[Crowd] = field(default_factory=list)
+    missing: dict[Atom, list[tuple[int, int | None]]] = field(default_factory=dict)
+
+    @property
+    def used(self) -> int:
+        return self.needed | self.chosen
+
+    def absences(self) -> tuple[Absence, ...]:
+        """What is absent, adjoining time points put together."""
+        found: list[Absence] = []
+        for atom, spans in self.missing.items():
+            start, end = min(spans, key=lambda span: span[0])
+            for next_start, next_end in sorted(spans, key=lambda span: span[0]):
+                if end is None or next_start <= end + 1:
+                    end = None if end is None or next_end is None else max(end, next_end)
+                else:
+                    found.append(Absence(atom, start, end))
+                    start, end = next_start, next_end
+            found.append(Absence(atom, start, end))
+        return tuple(found)
+
+
+def find_reasons(
+    support: Support,
+    formula: Ground,
+    preferred: int,
+    *,
+    window_texts: Mapping[GroundWindow, str],
+    final: bool,
+) -> Reasons:
+    """Why a formula holds at the evaluation time.
+
+    Where several elements would do, a `preferred` one is used, a given one rather than a derived
+    one, and a late one rather than an early one. `window_texts` says how windows are written.
+    `final` says that no other elements will ever be usable: then the only one that does is needed.
+    """
+    finder = _Finder(support, preferred, window_texts, final)
+    finder.explain(formula, support.whole, support.situation.at, needed=True, windows="")
+    return finder.reasons
+
+
+def group_of(window: GroupWindow, atom: Atom) -> Atom:
+    """The pattern of the atoms that are in one group with an atom."""
+    places = dict(window.keys).get(atom.signature, ())
+    args = (arg if place in places else Wildcard() for place, arg in enumerate(atom.args))
+    return Atom(atom.predicate, tuple(args))
+
+
+# Formulas that need an element, whichever time points a window covers.
+_SEEKING = (GroundAtom, GroundSome, GroundAt)
+
+
+class _Finder:
+    """Follows a formula down to the atoms that decide it.
+
+    A formula is explained where it is true in the usable stream, or where it is false in the
+    whole one: `views.negated` tells which of the two is the case.
+    """
+
+    def __init__(
+        self,
+        support: Support,
+        preferred: int,
+        window_texts: Mapping[GroundWindow, str],
+        final: bool,
+    ) -> None:
+        self.reasons = Reasons()
+        self._support = support
+        self._preferred = preferred
+        self._texts = window_texts
+        self._final = final
+
+    def explain(
+        self, formula: Ground, views: Views, t: int, needed: bool, windows: str | None
+    ) -> None:
+        """Note why the formula is true at t, or false if the views are negated.
+
+        `windows` are the windows applied so far at the evaluation time, None after leaving it.
+        """
+        true = not views.negated
+        match formula:
+            case GroundAtom(atom):
+                self._atom(atom, views, t, needed)
+            case GroundTruth():
+                return
+            case GroundNot(body):
+                self.explain(body, views.flip(), t, needed, windows)
+            case GroundAnd(parts) | GroundOr(parts):
+                branches = [(part, views) for part in parts]
+                every = isinstance(formula, GroundAnd) == true
+                self._branches(branches, t, every, needed, windows)
+            case GroundImplies(left, right):
+                self._branches([(left, views.flip()), (right, views)], t, not true, needed, windows)
+            case GroundSome(GroundAtom(atom)):
+                self._atom(atom, views, None, needed)
+            case GroundSome(body):
+                self._points(body, views, every=not true, needed=needed)
+            case GroundAlways(body):
+                self._points(body, views, every=true, needed=needed)
+            case GroundAt(time, body):
+                if views.active.has_time(time):
+                    self.explain(body, views, time, needed, None)
+            case GroundWindowed(window, body):
+                self._window(window, body, views, t, needed, windows)
+            case GroundReset(body):
+                above = None if windows is None else ""
+                self.explain(body, self._support.reset(views), t, needed, above)
+            case _:
+                assert_never(formula)
+
+    def _atom(self, atom: Atom, views: Views, t: int | None, needed: bool) -> None:
+        """The atom is there at t, or at some time point; or, if negated, it is not."""
+        stream = views.active
+        if views.negated:
+            span = (stream.start, stream.end) if t is None else (t, t)
+            self.reasons.missing.setdefault(atom, []).append(span)
+            return
+        background = self._support.background(atom)
+        if background is not None:
+            self.reasons.background[background] = None
+            return
+        candidates = list(self._support.presences(atom, stream, t))
+        alone = (t is not None and not is_pattern(atom)) or self._only(candidates)
+        best = 1 << max(candidates, key=self._preference)
+        if needed and alone:
+            self.reasons.needed |= best
+        else:
+            self.reasons.chosen |= best
+
+    def _branches(
+        self,
+        branches: list[tuple[Ground, Views]],
+        t: int,
+        every: bool,
+        needed: bool,
+        windows: str | None,
+    ) -> None:
+        if not every:
+            branches = [
+                (formula, views)
+                for formula, views in branches
+                if self._support.value(formula, views, t) != views.negated
+            ]
+            needed = needed and self._only(branches)
+            branches = branches[:1]
+        for formula, views in branches:
+            self.explain(formula, views, t, needed, windows)
+
+    def _points(self, body: Ground, views: Views, every: bool, needed: bool) -> None:
+        points: Iterable[int] = self._support.points(views)
+        if not every:
+            fitting = [p for p in points if self._support.value(body, views, p) != views.negated]
+            needed = needed and self._only(fitting)
+            points = fitting[-1:]
+        for point in points:
+            self.explain(body, views, point, needed, None)
+
+    def _window(
+        self,
+        window: GroundWindow,
+        body: Ground,
+        views: Views,
+        t: int,
+        needed: bool,
+        windows: str | None,
+    ) -> None:
+        inner = views.through(window, t)
+        match window:
+            case TupleWindow() | GroupWindow():
+                self.reasons.counted |= inner.usable.bits
+            case NamedWindow():
+                self.reasons.counted |= views.usable.bits
+            case _:
+                pass
+        if isinstance(window, GroupWindow | NamedWindow) and not isinstance(body, _SEEKING):
+            # Without an element the window may no longer cover the time point it was needed for.
+            needed = False
+        if windows is None:
+            self.explain(body, inner, t, needed, None)
+            return
+        text = f"{windows} {self._texts[window]}".strip()
+        before = self.reasons.used
+        self.explain(body, inner, t, needed, text)
+        if not isinstance(body, GroundWindowed):
+            span = WindowSpan(text, inner.full.start, inner.full.end)
+            self.reasons.windows[span] = None
+        seeks = not views.negated and isinstance(body, _SEEKING)
+        if seeks and isinstance(window, TupleWindow | GroupWindow):
+            self._crowd(window, inner.full, self.reasons.used & ~before, text)
+
+    def _crowd(
+        self, window: TupleWindow | GroupWindow, inner: Stream, used: int, text: str
+    ) -> None:
+        """How many more tuples push the first of the used elements out of a window?"""
+        used &= inner.bits
+        if not used or window.future:
+            return
+        oldest = next(numbers_of(used))
+        group: Atom | None = None
+        members = inner.bits
+        if isinstance(window, GroupWindow):
+            group = group_of(window, self._support.situation.element(oldest).atom)
+            members = 0
+            for number in self._support.presences(group, inner):
+                members |= 1 << number
+        since = sum(1 for number in numbers_of(members) if number >= oldest)
+        self.reasons.crowds.append(Crowd(text, oldest, window.past - since + 1, group))
+
+    def _only(self, ways: Sized) -> bool:
+        return self._final and len(ways) == 1
+
+    def _preference(self, number: int) -> tuple[bool, bool, int, int]:
+        derived = self._support.situation.derived >> number & 1
+        known = (self._preferred | self.reasons.used) >> number & 1
+        t = self._support.situation.element(number).t
+        return bool(known), not derived, t, -number

@@ -1,0 +1,140 @@
+"""The rule instances that give an element in an answer stream."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from larspark.analysis.frames import linear
+from larspark.base.atoms import Atom
+from larspark.base.terms import Constant, Term, Variable, Wildcard
+from larspark.language import window_text
+from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule, Windowed
+from larspark.logic.traversal import formulas, occurrences, variables, walk
+from larspark.logic.values import NoValueError
+from larspark.meaning.grounding import Ground, GroundAnd, ground, ground_window
+from larspark.meaning.matching import Binding, Matcher
+from larspark.meaning.open_timeline import Horizon, find_horizon
+from larspark.meaning.queries import pins_in_timeline
+from larspark.meaning.window_functions import GroundWindow
+from larspark.show.explain.knowledge import Situation
+from larspark.show.explain.support import Support
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """A ground rule whose body holds in the answer stream."""
+
+    rule: Rule
+    substitution: tuple[tuple[str, Constant], ...]
+    head: Ground
+    body: GroundAnd
+    horizon: Horizon
+
+    def window_texts(self) -> dict[GroundWindow, str]:
+        """How the windows of the body are written in the rule."""
+        binding = dict(self.substitution)
+        return {
+            ground_window(part.window, part.body, binding): f"[{window_text(part.window)}]"
+            for formula in self.rule.body
+            for part in walk(formula)
+            if isinstance(part, Windowed)
+        }
+
+
+class Instances:
+    """Finds the rule instances of one evaluation."""
+
+    def __init__(self, situation: Situation) -> None:
+        self.situation = situation
+        background = frozenset[Atom]().union(*situation.background.values())
+        self.matcher = Matcher(situation.stream, background)
+
+    def supporting(self, goal: int) -> Iterator[Instance]:
+        """The instances that support an element: without it their heads would be false."""
+        situation = self.situation
+        without = situation.stream.bits & ~(1 << goal)
+        for instance in self.naming(goal):
+            if is_definite(instance.rule.head) or not Support(
+                situation, without, instance.horizon
+            ).holds(instance.head):
+                yield instance
+
+    def naming(self, goal: int) -> Iterator[Instance]:
+        """The instances whose body holds and whose head names the atom of an element."""
+        situation = self.situation
+        t, atom = situation.element(goal)
+        for rule in situation.checked.rules:
+            for conditions in head_conditions(rule, atom, t, situation.at):
+                for binding in self.matcher.bindings((*conditions, *rule.body), situation.at):
+                    instance = ground_instance(rule, binding, situation)
+                    if instance is not None and _holds(instance, situation):
+                        yield instance
+
+
+def is_definite(head: Formula) -> bool:
+    """Is the head one atom, at the evaluation time or at a time point that it names?"""
+    match head:
+        case AtomFormula() | At(_, AtomFormula()):
+            return True
+        case _:
+            return False
+
+
+def head_conditions(
+    rule: Rule, goal: Atom, t: int | None, at: int
+) -> Iterator[tuple[Formula, ...]]:
+    """What must be so for a head to give an atom at t; nothing when it cannot.
+
+    Where the atom has wildcards, any value will do; and any time point when t is None.
+    """
+    match rule.head:
+        case AtomFormula(atom):
+            if t in (at, None) and atom.signature == goal.signature:
+                yield _same_arguments(atom, goal)
+        case At(time, AtomFormula(atom)):
+            if atom.signature == goal.signature:
+                yield (*_same_time(time, t), *_same_arguments(atom, goal))
+        case _:
+            for occurrence in occurrences(rule.head):
+                atom = occurrence.formula.atom
+                if occurrence.positive and atom.signature == goal.signature:
+                    yield _same_arguments(atom, goal)
+
+
+def ground_instance(rule: Rule, binding: Binding, situation: Situation) -> Instance | None:
+    """The rule under a substitution; None when there is no such instance."""
+    names = dict.fromkeys(v.name for formula in formulas(rule) for v in variables(formula))
+    if not names.keys() <= binding.keys():
+        return None
+    if not pins_in_timeline(formulas(rule), binding, situation.stream):
+        return None
+    try:
+        body = GroundAnd(tuple(ground(part, binding) for part in rule.body))
+        head = ground(rule.head, binding)
+    except NoValueError:
+        return None
+    horizon = find_horizon(situation.stream, situation.at, GroundAnd((body, head)))
+    substitution = tuple((name, binding[name]) for name in names)
+    return Instance(rule, substitution, head, body, horizon)
+
+
+def _holds(instance: Instance, situation: Situation) -> bool:
+    support = Support(situation, situation.stream.bits, instance.horizon)
+    return support.holds(instance.body)
+
+
+def _same_time(time: Term, t: int | None) -> tuple[Formula, ...]:
+    if t is None:
+        return ()
+    # `T+3 = 17` binds nothing, `T = 14` does.
+    pin = linear(time)
+    if pin is None:
+        return (Comparison("=", time, t),)
+    return (Comparison("=", Variable(pin[0]), t - pin[1]),)
+
+
+def _same_arguments(atom: Atom, goal: Atom) -> tuple[Formula, ...]:
+    return tuple(
+        Comparison("=", term, wanted)
+        for term, wanted in zip(atom.args, goal.args, strict=True)
+        if not isinstance(wanted, Wildcard)
+    )

@@ -1,0 +1,90 @@
+"""Formulas with their variables replaced, for people to read."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from larspark.base.atoms import Atom
+from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.tree import (
+    Always,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    FilterWindow,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Reset,
+    Some,
+    Truth,
+    Window,
+    Windowed,
+)
+from larspark.logic.traversal import term_variables
+from larspark.logic.values import NoValueError, Substitution, value
+
+
+def substitute(formula: Formula, binding: Substitution) -> Formula:
+    """The formula with bound variables replaced; the keys of partitions keep their names.
+
+    >>> from larspark.language import formula_text, parse_formula
+    >>> formula = parse_formula("[#1 by ID] @T+1 tram(ID, X)").formula
+    >>> formula_text(substitute(formula, {"ID": "a1", "T": 36}))
+    '[#1 by ID] @37 tram(a1, X)'
+    """
+    match formula:
+        case AtomFormula(atom):
+            return replace(formula, atom=_atom(atom, binding))
+        case Comparison(_, left, right):
+            # What is compared stays visible, so nothing is calculated here.
+            return replace(formula, left=_bound(left, binding), right=_bound(right, binding))
+        case Truth():
+            return formula
+        case Not(body) | Some(body) | Always(body) | Reset(body):
+            return replace(formula, body=substitute(body, binding))
+        case And(parts) | Or(parts):
+            return replace(formula, parts=tuple(substitute(part, binding) for part in parts))
+        case Implies(left, right):
+            return replace(
+                formula, left=substitute(left, binding), right=substitute(right, binding)
+            )
+        case At(time, body):
+            return replace(formula, time=_term(time, binding), body=substitute(body, binding))
+        case Windowed(window, body):
+            return replace(formula, window=_window(window, binding), body=substitute(body, binding))
+        case _:
+            assert_never(formula)
+
+
+def _window(window: Window, binding: Substitution) -> Window:
+    if isinstance(window, FilterWindow):
+        return FilterWindow(tuple(_atom(pattern, binding) for pattern in window.patterns))
+    return window
+
+
+def _atom(atom: Atom, binding: Substitution) -> Atom:
+    return Atom(atom.predicate, tuple(_term(term, binding) for term in atom.args))
+
+
+def _term(term: Term, binding: Substitution) -> Term:
+    """The value of a term, if it has one."""
+    if isinstance(term, Variable | Arithmetic):
+        if all(variable.name in binding for variable in term_variables(term)):
+            try:
+                return value(term, binding)
+            except NoValueError:
+                pass
+        return _bound(term, binding)
+    return term
+
+
+def _bound(term: Term, binding: Substitution) -> Term:
+    match term:
+        case Variable(name):
+            return binding.get(name, term)
+        case Arithmetic(operation, args):
+            return Arithmetic(operation, tuple(_bound(arg, binding) for arg in args))
+        case _:
+            return term

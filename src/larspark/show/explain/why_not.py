@@ -1,0 +1,222 @@
+"""Why does an atom not hold? For each rule that could give it, the first thing that is missing."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from larspark.analysis.checked import Checked
+from larspark.analysis.safety import bound_after
+from larspark.base.atoms import Atom, Element, atom_text
+from larspark.base.terms import Constant, Variable
+from larspark.language import formula_text
+from larspark.language.tree import AtomFormula, Comparison, Formula, Rule
+from larspark.logic.traversal import formulas, variables
+from larspark.logic.values import NoValueError
+from larspark.meaning.grounding import GroundAt, GroundAtom, ground
+from larspark.meaning.matching import Binding, Matcher
+from larspark.meaning.open_timeline import NO_HORIZON, find_horizon
+from larspark.meaning.queries import pins_in_timeline
+from larspark.run.protocol import Settings
+from larspark.show.explain.knowledge import (
+    Derived,
+    Situation,
+    answers_at,
+    gather,
+    lay_over,
+    narrow,
+)
+from larspark.show.explain.near_miss import Near, NearMisses
+from larspark.show.explain.rule_support import head_conditions
+from larspark.show.explain.substitute import substitute
+from larspark.show.explain.support import Support
+
+# So many ways to match the first part of a body are followed to find out what is missing next.
+MATCH_LIMIT = 200
+
+
+class Missing(NamedTuple):
+    """A part of a rule's body that does not hold, and how close it came to it."""
+
+    text: str
+    near: str
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A rule that could give an atom, as far as its body holds.
+
+    The first part of `missing` does not hold together with those before it, which are `holding`;
+    `below` is why a derived atom is missing there.
+    """
+
+    rule: Rule
+    substitution: tuple[tuple[str, Constant], ...]
+    holding: tuple[str, ...]
+    missing: tuple[Missing, ...]
+    below: "WhyNot | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why an atom does not hold; `t` is None when no time point was asked for.
+
+    Without misses the note says what else is the reason.
+    """
+
+    atom: Atom
+    t: int | None
+    at: int
+    misses: tuple[Miss, ...]
+    note: str = ""
+
+
+def why_not(
+    checked: Checked,
+    atom: Atom,
+    at: int,
+    elements: Iterable[tuple[int, Atom]],
+    background: Iterable[Atom] = (),
+    model: Derived | None = None,
+    settings: Settings = Settings(),  # noqa: B008 - a named tuple cannot change
+    *,
+    when: int | None = None,
+) -> WhyNot | None:
+    """Why an atom does not hold at `at`; None when it does.
+
+    The arguments are those of `explain`; the atom may have wildcards.
+    """
+    t = at if when is None else when
+    known = gather(checked, at, elements, background, settings)
+    remembered: list[Element] = []
+    if model is None or checked.program.remembered or not checked.derived <= checked.shown:
+        # Only what can matter to the goal is evaluated, but near misses may lie anywhere.
+        answers, remembered = answers_at(narrow(known, Element(t, atom), at), at, t)
+        if not answers:
+            note = f"there is no answer stream at {at}: constraints or negation forbid all of them"
+            return WhyNot(atom, t, at, (), note)
+        model = next((a for a in answers if atom not in a.at(t)), answers[0]).derived
+    situation = lay_over(known, at, model, remembered)
+    support = Support(situation, situation.stream.bits, NO_HORIZON)
+    if support.holds(GroundAt(t, GroundAtom(atom))):
+        return None
+    return _Search(situation).why_not(atom, t, levels=2)
+
+
+class _Search:
+    """Follows rules as far as their bodies hold."""
+
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        background = frozenset[Atom]().union(*situation.background.values())
+        self._matcher = Matcher(situation.stream, background)
+        self._near = NearMisses(situation)
+
+    def why_not(self, atom: Atom, t: int | None, levels: int) -> WhyNot:
+        """Why the atom is not derived at t; atoms below are followed for `levels` levels."""
+        at = self._situation.at
+        misses = [
+            miss
+            for rule in self._situation.checked.rules
+            for conditions in head_conditions(rule, atom, t, at)
+            if (miss := self._miss(rule, conditions, levels)) is not None
+        ]
+        misses.sort(key=lambda miss: len(miss.missing))
+        return WhyNot(atom, t, at, tuple(misses), "" if misses else self._note(atom, t))
+
+    def _note(self, atom: Atom, t: int | None) -> str:
+        """Why no rule can give the atom."""
+        checked = self._situation.checked
+        signature, text = atom.signature, atom_text(atom)
+        if signature in checked.inputs:
+            near = self._near.find(AtomFormula(atom), {})
+            return f"{signature} is input, and {near.text}"
+        if signature in checked.background_signatures:
+            return f"{signature} is background data, which has no {text}"
+        if signature in checked.derived:
+            place = "" if t == self._situation.at else f" at {t}"
+            return f"no rule has a head that can be {text}{place}"
+        known = [str(other) for other in (*checked.derived, *checked.inputs)]
+        close = get_close_matches(str(signature), known, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        return f"no rule and no fact is about {signature}{hint}"
+
+    def _miss(self, rule: Rule, conditions: Sequence[Formula], levels: int) -> Miss | None:
+        """What a rule misses; None when its head cannot be the atom, or nothing is missing."""
+        bindings = self._matcher.bindings(conditions, self._situation.at)
+        if not bindings:
+            return None
+        holding: list[Formula] = []
+        missing: list[tuple[Formula, list[Binding]]] = []
+        for part in _in_order(rule.body, bindings[0].keys()):
+            extended = self._extend(part, bindings)
+            if extended:
+                bindings = extended
+                holding += [] if missing else [part]
+            elif not missing or _is_ready(part, bindings[0]):
+                missing.append((part, bindings))
+        if not missing:
+            return None
+        near, binding = self._nearest(*missing[0])
+        below = None
+        if near.atom is not None and levels > 1:
+            below = self.why_not(near.atom, near.t, levels - 1)
+        nears = [near, *(self._near.find(part, binding) for part, _ in missing[1:])]
+        names = [v.name for f in formulas(rule) for v in variables(f) if v.name in binding]
+        return Miss(
+            rule,
+            tuple((name, binding[name]) for name in dict.fromkeys(names)),
+            tuple(_text(part, binding) for part in holding),
+            tuple(
+                Missing(_text(part, binding), found.text)
+                for (part, _), found in zip(missing, nears, strict=True)
+            ),
+            below,
+        )
+
+    def _nearest(self, part: Formula, bindings: Sequence[Binding]) -> tuple[Near, Binding]:
+        found = [(self._near.find(part, binding), binding) for binding in bindings]
+        return min(found, key=lambda pair: pair[0].rank)
+
+    def _extend(self, part: Formula, bindings: Sequence[Binding]) -> list[Binding]:
+        """The ways to make one more part hold."""
+        found: list[Binding] = []
+        for binding in bindings[:MATCH_LIMIT]:
+            known = [Comparison("=", Variable(name), v) for name, v in binding.items()]
+            for candidate in self._matcher.bindings((*known, part), self._situation.at):
+                if len(found) < MATCH_LIMIT and self._holds(part, candidate):
+                    found.append(candidate)
+        return found
+
+    def _holds(self, part: Formula, binding: Binding) -> bool:
+        situation = self._situation
+        if any(v.name not in binding for v in variables(part)):
+            return False
+        if not pins_in_timeline((part,), binding, situation.stream):
+            return False
+        try:
+            formula = ground(part, binding)
+        except NoValueError:
+            return False
+        horizon = find_horizon(situation.stream, situation.at, formula)
+        return Support(situation, situation.stream.bits, horizon).holds(formula)
+
+
+def _text(part: Formula, binding: Binding) -> str:
+    return formula_text(substitute(part, binding))
+
+
+def _in_order(parts: Sequence[Formula], known: Iterable[str]) -> Iterator[Formula]:
+    """The parts as they are written, but none before its variables can have values."""
+    bound = set(known)
+    waiting = list(parts)
+    while waiting:
+        ready = next((part for part in waiting if _is_ready(part, bound)), waiting[0])
+        waiting.remove(ready)
+        bound.update(variable.name for variable in variables(ready))
+        yield ready
+
+
+def _is_ready(part: Formula, bound: Iterable[str]) -> bool:
+    """Has every variable of a part a value, or gets one from it?"""
+    return {variable.name for variable in variables(part)} <= bound_after(part, bound)

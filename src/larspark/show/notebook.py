@@ -1,0 +1,58 @@
+"""Answers as small tables for notebooks."""
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from larspark import feeds
+from larspark.base.atoms import Atom, atom_text
+from larspark.base.facts import AnyBatch
+from larspark.show.svg import safe
+from larspark.show.timeline.picture import Scene, picture_stream
+
+
+def answer_html(
+    t: int, atoms: AbstractSet[Atom] | None, added: AbstractSet[Atom], removed: AbstractSet[Atom]
+) -> str:
+    """The output at a time point, one atom a row, with what has just begun and ended.
+
+    >>> print(answer_html(3, {Atom("p", ("<b>",))}, set(), {Atom("q")}))
+    <table>
+    <tr><th>3</th><th></th></tr>
+    <tr><td>p(&quot;&lt;b&gt;&quot;)</td><td></td></tr>
+    <tr><td>q</td><td>ended</td></tr>
+    </table>
+    """
+    if atoms is None:
+        rows = [("no answer stream", "")]
+    else:
+        rows = [(text, "new" if new else "") for text, new in _texts(atoms, added)]
+        rows += [(text, "ended") for text, _ in _texts(removed, removed)]
+    cells = (f"<tr><td>{safe(text)}</td><td>{note}</td></tr>" for text, note in rows)
+    return "\n".join(["<table>", f"<tr><th>{t}</th><th></th></tr>", *cells, "</table>"])
+
+
+def _texts(atoms: AbstractSet[Atom], marked: AbstractSet[Atom]) -> list[tuple[str, bool]]:
+    return sorted((atom_text(atom), atom in marked) for atom in atoms)
+
+
+# A picture of more facts would show nothing more, and a notebook should not read for minutes.
+FACTS_SHOWN = 20_000
+
+
+class Stream(feeds.Stream):
+    """Facts in the order of their time, which notebooks draw as a timeline."""
+
+    def _repr_svg_(self) -> str | None:
+        # What can be read only once is not read just to be looked at.
+        if not self.lasting:
+            return None
+        return picture_stream(self._beginning(), Scene(), self.options.tick).to_svg()
+
+    def _beginning(self) -> Iterator[AnyBatch]:
+        """The first facts, read without touching the counts of the last reading."""
+        seen = 0
+        for batch in self._again(self.options).batches():
+            yield batch
+            seen += len(batch)
+            if seen >= FACTS_SHOWN:
+                return

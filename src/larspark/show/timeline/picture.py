@@ -1,0 +1,146 @@
+"""A run as a timeline that can be printed, drawn, and shown by notebooks."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from larspark.analysis.checked import Checked
+from larspark.base.atoms import Atom
+from larspark.base.facts import AnyBatch
+from larspark.base.problems import LarsparkError, Problem
+from larspark.base.spelling import Vocabulary
+from larspark.run.protocol import Settings
+from larspark.run.replay import intervals, replay, up_to
+from larspark.run.session import Session
+from larspark.show.explain.proof import WindowSpan
+from larspark.show.terminal import PLAIN_WIDTH
+from larspark.show.timeline.timeline import Timeline, timeline, timeline_lines
+from larspark.show.timeline.timeline_svg import timeline_svg
+from larspark.show.timeline.window_spans import window_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Facts as dots, what is derived as bars, windows as shades below them."""
+
+    timeline: Timeline
+
+    def lines(self, people: bool, width: int = PLAIN_WIDTH) -> Iterator[str]:
+        """Lines of text, for people with Rich's markup."""
+        return timeline_lines(self.timeline, width, people)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The rows as data: intervals for atoms, one interval for a window."""
+        lanes: list[dict[str, Any]] = [
+            {"lane": lane.label, "origin": lane.origin.value, "intervals": lane.intervals}
+            for lane in self.timeline.lanes
+        ]
+        return lanes + [
+            {"window": span.text, "from": span.start, "to": span.end}
+            for span in self.timeline.windows
+        ]
+
+    def to_svg(self) -> str:
+        return timeline_svg(self.timeline)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines(people=False))
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What of a run is to be seen.
+
+    `to` is the last time point that is read and evaluated, `view` the first and the last one that
+    are drawn, `at` the time point whose windows are drawn, `only` the predicates, all if empty.
+    """
+
+    to: int | None = None
+    view: tuple[int, int] | None = None
+    at: int | None = None
+    only: Sequence[str] = ()
+
+
+def picture_run(
+    session: Session,
+    checked: Checked,
+    batches: Iterable[AnyBatch],
+    settings: Settings,
+    scene: Scene,
+) -> Picture:
+    """The facts of a stream and what a program derives from them."""
+    read = list(batches)
+    found = list(intervals(replay(session, read, to=scene.to, hindsight=settings.hindsight)))
+    own = [element for element in checked.elements if scene.to is None or element.t <= scene.to]
+    elements = [*own, *_elements(read, scene)]
+    windows: tuple[WindowSpan, ...] = ()
+    if scene.at is not None and session.start is not None:
+        known = elements if settings.hindsight else [e for e in elements if e[0] <= scene.at]
+        end = scene.at
+        if settings.hindsight and session.answered is not None:
+            end = max(end, session.answered)
+        timeline_end = None if checked.future_heads else end
+        windows = window_spans(checked.rules, known, (session.start, timeline_end), scene.at)
+    names = {signature.predicate for signature in (*checked.inputs, *checked.derived)}
+    tick = checked.program.tick
+    return _draw(
+        elements,
+        found,
+        scene,
+        (session.start, session.answered),
+        names,
+        windows,
+        None if tick is None else tick.microseconds,
+    )
+
+
+def picture_stream(batches: Iterable[AnyBatch], scene: Scene, tick: int | None = None) -> Picture:
+    """The facts of a stream alone."""
+    read = list(batches)
+    last = max((batch.last_t for batch in read if batch.last_t is not None), default=None)
+    end = last if scene.to is None else scene.to
+    return _draw(_elements(read, scene), (), scene, (None, end), set(), (), tick)
+
+
+def _draw(
+    elements: Sequence[tuple[int, Atom]],
+    found: Iterable[tuple[Atom, int, int]],
+    scene: Scene,
+    extent: tuple[int | None, int | None],
+    names: set[str],
+    windows: Sequence[WindowSpan],
+    tick: int | None,
+) -> Picture:
+    _check_names(scene.only, names | {atom.predicate for _, atom in elements})
+    start, end = extent if scene.view is None else scene.view
+    return Picture(
+        timeline(
+            [(t, atom) for t, atom in elements if _wanted(atom, scene)],
+            [row for row in found if _wanted(row[0], scene)],
+            start=start,
+            end=end,
+            windows=windows,
+            tick=tick,
+        )
+    )
+
+
+def _elements(batches: Sequence[AnyBatch], scene: Scene) -> list[tuple[int, Atom]]:
+    kept = batches if scene.to is None else [up_to(batch, scene.to) for batch in batches]
+    return [(row.t, row.atom) for batch in kept for row in batch.rows()]
+
+
+def _wanted(atom: Atom, scene: Scene) -> bool:
+    return not scene.only or atom.predicate in scene.only
+
+
+def _check_names(asked: Sequence[str], known: set[str]) -> None:
+    for name in asked:
+        if name not in known:
+            meant = Vocabulary(known).closest(name)
+            hint = f"did you mean `{meant}`?" if meant else f"there are {', '.join(sorted(known))}"
+            message = f"there is no predicate `{name}` to show"
+            raise LarsparkError(Problem("L501", message, hint=hint))

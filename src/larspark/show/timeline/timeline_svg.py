@@ -1,0 +1,100 @@
+"""Timelines as pictures."""
+
+from collections.abc import Iterator
+
+from larspark.show.explain.proof import WindowSpan
+from larspark.show.svg import CHARACTER, label, line, picture
+from larspark.show.time_axis import Axis
+from larspark.show.timeline.lanes import Lane, Origin
+from larspark.show.timeline.timeline import Timeline
+
+WIDTH = 900
+LANE_HEIGHT = 24
+MARGIN = 14
+LABEL_LENGTH = 32
+# Facts are dots where there is room for them.
+DOT = 9
+
+_FACT = "#0e7490"
+_DERIVED = "#15803d"
+_INK = "#111827"
+_GREY = "#9ca3af"
+_WINDOW = "#fef3c7"
+_FRAME = "#d97706"
+
+
+class _Scale:
+    """Where time points lie: each has a place of the same width."""
+
+    def __init__(self, shown: Timeline, left: float) -> None:
+        self.left = left
+        self.start = shown.start
+        self.points = shown.end - shown.start + 1
+        self.step = (WIDTH - MARGIN - left) / self.points
+
+    def x(self, t: float) -> float:
+        return self.left + (t - self.start) * self.step
+
+
+def timeline_svg(shown: Timeline) -> str:
+    """The timeline as a picture in one piece."""
+    names = [lane.label for lane in shown.lanes] + [span.text for span in shown.windows]
+    longest = max(map(len, names), default=0)
+    scale = _Scale(shown, 2 * MARGIN + CHARACTER * min(longest, LABEL_LENGTH))
+    rows = len(shown.lanes) + len(shown.windows)
+    height = 2 * MARGIN + LANE_HEIGHT * (rows + 1)
+    axis = Axis(shown.start, shown.end, shown.tick)
+    parts = [
+        *_axis(axis, scale, height),
+        *(part for n, lane in enumerate(shown.lanes) for part in _lane(lane, n, scale)),
+        *(
+            part
+            for n, span in enumerate(shown.windows, len(shown.lanes))
+            for part in _window(span, n, shown, scale)
+        ),
+    ]
+    return picture(WIDTH, height, f"timeline from {axis.title()}", parts)
+
+
+def _window(span: WindowSpan, number: int, shown: Timeline, scale: _Scale) -> Iterator[str]:
+    """A window is a frame over the time points that it covers."""
+    y = MARGIN + LANE_HEIGHT * (number + 0.5)
+    yield label(MARGIN, y + 4, span.text, _GREY, "", LABEL_LENGTH)
+    start = max(span.start, shown.start)
+    end = shown.end if span.end is None else min(span.end, shown.end)
+    if start <= end:
+        x, width = scale.x(start), scale.x(end + 1) - scale.x(start)
+        yield (
+            f'<rect x="{x:g}" y="{y - 6:g}" width="{width:g}" height="12" rx="2" '
+            f'fill="{_WINDOW}" stroke="{_FRAME}"/>'
+        )
+
+
+def _axis(axis: Axis, scale: _Scale, height: float) -> Iterator[str]:
+    """Marks at round time points, at most about ten of them."""
+    for t in axis.round_times(scale.points / 10):
+        x = scale.x(t + 0.5)
+        yield line(x, MARGIN + 6, x, height - MARGIN - LANE_HEIGHT + 4, _GREY, 'stroke-width="0.5"')
+        name = axis.name(t)
+        yield label(x, height - MARGIN, name, _INK, 'text-anchor="middle" font-size="11"')
+
+
+def _lane(lane: Lane, number: int, scale: _Scale) -> Iterator[str]:
+    y = MARGIN + LANE_HEIGHT * (number + 0.5)
+    yield label(MARGIN, y + 4, lane.label, _INK, "", LABEL_LENGTH)
+    colour = _FACT if lane.origin is Origin.FACT else _DERIVED
+    drawn: tuple[int, int] | None = None
+    for begin, stop in lane.intervals:
+        if lane.origin is Origin.FACT and scale.step >= DOT:
+            for t in range(begin, stop + 1):
+                yield f'<circle cx="{scale.x(t + 0.5):g}" cy="{y:g}" r="4" fill="{colour}"/>'
+            continue
+        place = (round(scale.x(begin)), round(scale.x(stop + 1)))
+        # In a long stream many intervals fall on the same place of the picture.
+        if place != drawn:
+            width = max(2, place[1] - place[0])
+            yield (
+                f'<rect x="{place[0]}" y="{y - 5:g}" width="{width}" height="10" rx="2" '
+                f'fill="{colour}"/>'
+            )
+        drawn = place

@@ -1,0 +1,55 @@
+"""Predicates that never came, and those that came instead: the mistake of the first minutes."""
+
+from collections.abc import Iterable, Set
+from itertools import islice
+
+from larspark.base.atoms import Signature
+from larspark.base.facts import AnyBatch, RowBatch
+from larspark.base.spelling import Vocabulary
+
+_NAMED = 5
+# A stream may bring ever new predicates: after so many, none are kept and nothing is noted.
+_KEPT = 1000
+
+
+class Arrivals:
+    """The predicates that a stream has brought so far."""
+
+    def __init__(self) -> None:
+        self.signatures: set[Signature] = set()
+
+    def add(self, batch: AnyBatch) -> None:
+        if len(self.signatures) > _KEPT:
+            return
+        if isinstance(batch, RowBatch):
+            found = {(row.atom.predicate, len(row.atom.args)) for row in batch.rows()}
+            self.signatures.update(Signature(*pair) for pair in found)
+        else:
+            self.signatures.update(signature for signature, _ in batch.segments())
+
+
+def stranger_notes(asked: Set[Signature], came: Set[Signature]) -> list[str]:
+    """What to tell when predicates that are asked for never came, and others did.
+
+    >>> stranger_notes({Signature("temp", 2)}, {Signature("tmp", 2)})
+    ['nothing came for `temp/2`; the stream has `tmp/2`']
+    """
+    if len(came) > _KEPT:
+        return []
+    unknown = came - asked
+    names = Vocabulary(signature.predicate for signature in unknown)
+    notes = []
+    for missing in sorted(asked - came):
+        meant = names.closest(missing.predicate)
+        alike = [s for s in sorted(unknown) if s.predicate in (missing.predicate, meant)]
+        if alike:
+            notes.append(f"nothing came for `{missing}`; the stream has {_listed(alike)}")
+    if not notes and asked and came and not asked & came:
+        reads, has = _listed(sorted(asked)), _listed(sorted(came))
+        notes.append(f"nothing came that is asked for: that would be {reads}; the stream has {has}")
+    return notes
+
+
+def _listed(signatures: Iterable[Signature]) -> str:
+    found = [f"`{signature}`" for signature in signatures]
+    return ", ".join([*islice(found, _NAMED), *(["…"] if len(found) > _NAMED else [])])
