@@ -7,19 +7,18 @@ import pytest
 
 from larspark.run.interval.kernels import (
     cover,
-    distinct,
-    groups,
-    last,
+    expire,
+    last_by_group,
+    last_tuples,
     probe,
     profile,
     remove,
     scan,
     select,
-    settle,
 )
 from larspark.run.interval.kernels.compile import Kernel
 
-MODULES = (cover, distinct, groups, last, probe, profile, remove, scan, select, settle)
+MODULES = (cover, expire, last_by_group, last_tuples, probe, profile, remove, scan, select)
 
 
 @pytest.fixture(params=["compiled", "plain"])
