@@ -23,10 +23,8 @@ from larspark.language.tree import (
     AtomFormula,
     Background,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
-    NamedWindow,
     Not,
     Or,
     Program,
@@ -34,12 +32,10 @@ from larspark.language.tree import (
     Rule,
     Some,
     Tick,
-    TimeWindow,
     Truth,
-    TupleWindow,
-    Window,
     Windowed,
 )
+from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow, Window
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 

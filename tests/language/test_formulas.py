@@ -12,21 +12,17 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
-    NamedWindow,
     Not,
     Or,
     Reset,
     Some,
     Tick,
-    TimeWindow,
     Truth,
-    TupleWindow,
-    Window,
     Windowed,
 )
+from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow, Window
 
 X, Y, Z, T = Variable("X"), Variable("Y"), Variable("Z"), Variable("T")
 

@@ -20,10 +20,10 @@ from larspark.language.tree import (
     Rule,
     Some,
     Tick,
-    TimeWindow,
     Truth,
     Windowed,
 )
+from larspark.language.windows import TimeWindow
 
 A, B, C = (AtomFormula(Atom(name)) for name in "abc")
 

@@ -23,10 +23,10 @@ from larspark.language.tree import (
     Or,
     Reset,
     Some,
-    TimeWindow,
     Truth,
     Windowed,
 )
+from larspark.language.windows import TimeWindow
 from larspark.meaning.answer_streams import AnswerStream, answer_streams
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import GroundAnd, ground

@@ -7,7 +7,7 @@ import pytest
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Term, Wildcard
 from larspark.language import parse_formula
-from larspark.language.tree import FilterWindow, NamedWindow, TimeWindow, TupleWindow
+from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import (

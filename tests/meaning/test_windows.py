@@ -7,7 +7,7 @@ import pytest
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError
-from larspark.language.tree import FilterWindow, NamedWindow, TimeWindow, TupleWindow
+from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.window_functions import GroupWindow, apply_window, register_window
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from larspark.analysis.checked import Edge, EdgeKind
 from larspark.analysis.fragment import is_choice
 from larspark.base.atoms import Signature
-from larspark.language.tree import NamedWindow, Rule
+from larspark.language.tree import Rule
 from larspark.logic.traversal import Occurrence, occurrences
 
 Successors = Mapping[Signature, Iterable[Signature]]
@@ -40,7 +40,7 @@ def dependency_edges(rules: Sequence[Rule]) -> tuple[Edge, ...]:
 
 
 def _kind(atom: Occurrence) -> EdgeKind:
-    if not atom.positive or any(isinstance(window, NamedWindow) for window in atom.windows):
+    if not atom.positive or not all(window.is_known for window in atom.windows):
         return EdgeKind.NEGATIVE
     return EdgeKind.WINDOW if atom.windows else EdgeKind.POSITIVE
 

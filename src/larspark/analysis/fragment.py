@@ -11,7 +11,6 @@ from larspark.language.tree import (
     AtomFormula,
     Comparison,
     Formula,
-    NamedWindow,
     Not,
     Or,
     Reset,
@@ -50,8 +49,7 @@ def is_choice(head: Formula) -> bool:
         return False
     definite = AtomFormula | And | Always | At | Windowed | Reset
     return any(
-        not isinstance(part, definite)
-        or (isinstance(part, Windowed) and isinstance(part.window, NamedWindow))
+        not isinstance(part, definite) or (isinstance(part, Windowed) and not part.window.is_known)
         for part in walk(head)
     )
 

@@ -18,20 +18,16 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
-    NamedWindow,
     Not,
     Or,
     Reset,
     Some,
-    TimeWindow,
     Truth,
-    TupleWindow,
-    Window,
     Windowed,
 )
+from larspark.language.windows import Bounds, Window
 from larspark.logic.traversal import sees_only_atoms, term_variables
 
 Offset: TypeAlias = int | float
@@ -199,15 +195,18 @@ def holds(formula: Formula, placed: Placed) -> Range:
             for part in parts:
                 bounds = bounds.join(holds(part, placed))
             return bounds
-        case Windowed(TimeWindow(past, future, every), Some(body) | Always(body) | At(_, body)):
+        case Windowed(window, Some(body) | Always(body) | At(_, body)) if window.bounds:
             inner = holds(body, placed)
-            back = math.inf if past is None else past + every - 1
-            return inner if inner.empty else inner.shift(-future, back)
+            return (
+                inner if inner.empty else inner.shift(-window.bounds.future, _back(window.bounds))
+            )
         case Some(body) | Always(body) | At(_, body):
             return NONE if holds(body, placed).empty else ALL
-        case Windowed(TimeWindow(every=1) | TupleWindow() | FilterWindow(), body) | Reset(body):
+        case Windowed(window, body):
+            return holds(body, placed) if window.keeps_now else ALL
+        case Reset(body):
             return holds(body, placed)
-        case Windowed() | Not() | Implies() | Comparison() | Truth():
+        case Not() | Implies() | Comparison() | Truth():
             return ALL
         case _:
             assert_never(formula)
@@ -241,36 +240,37 @@ def _pinned(time: Term, body: Formula, frame: Frame, times: Times) -> View:
 
 
 def _windowed(window: Window, body: Formula, frame: Frame) -> Frame:
-    match window:
-        case TimeWindow() if frame.inside:
-            timeline, inside = _time_window(window, frame), window.every == 1
-            if frame.grouped and not sees_only_atoms(body):
-                # Where the timeline starts depends on the oldest group, however old that is.
-                timeline = View(timeline.times, frame.timeline.floor)
-            return replace(frame, timeline=timeline, inside=inside)
-        case TupleWindow() if frame.inside:
-            time, tuples = frame.now.floor
-            counted_from = (time if tuples == 0 else -math.inf) if window.future else math.inf
-            return replace(
-                frame,
-                timeline=_tuple_window(window, frame),
-                grouped=frame.grouped or bool(window.by),
-                counted_from=min(frame.counted_from, counted_from),
-            )
-        case TimeWindow() | TupleWindow():
-            return frame
-        case FilterWindow():
-            return replace(frame, filtered=True)
-        case NamedWindow():
-            return replace(frame, filtered=True, inside=False)
-        case _:
-            assert_never(window)
+    if not window.is_known:
+        return replace(frame, filtered=True, inside=False)
+    if window.filters is not None:
+        return replace(frame, filtered=True)
+    if not frame.inside:
+        return frame
+    if window.bounds is not None:
+        timeline = _time_window(window.bounds, frame)
+        if frame.grouped and not sees_only_atoms(body):
+            # Where the timeline starts depends on the oldest group, however old that is.
+            timeline = View(timeline.times, frame.timeline.floor)
+        return replace(frame, timeline=timeline, inside=window.keeps_now)
+    if window.selects_input:
+        time, tuples = frame.now.floor
+        counted_from = (time if tuples == 0 else -math.inf) if window.looks_ahead else math.inf
+        return replace(
+            frame,
+            timeline=_tuple_window(window, frame),
+            grouped=frame.grouped or window.tuples_back is None,
+            counted_from=min(frame.counted_from, counted_from),
+        )
+    return frame
 
 
-def _time_window(window: TimeWindow, frame: Frame) -> View:
-    # The pivot of a hopping window lies up to `every - 1` before the time of evaluation.
-    back = math.inf if window.past is None else window.past + window.every - 1
-    times = frame.now.times.shift(-back, window.future)
+def _back(bounds: Bounds) -> Offset:
+    return math.inf if bounds.back is None else bounds.back
+
+
+def _time_window(bounds: Bounds, frame: Frame) -> View:
+    back = _back(bounds)
+    times = frame.now.times.shift(-back, bounds.future)
     outer = frame.timeline
     if not (frame.in_head and outer == frame.whole):
         times = times.meet(outer.times)
@@ -282,14 +282,14 @@ def _time_window(window: TimeWindow, frame: Frame) -> View:
     return View(times, outer.floor)
 
 
-def _tuple_window(window: TupleWindow, frame: Frame) -> View:
+def _tuple_window(window: Window, frame: Frame) -> View:
     outer = frame.timeline
     times = outer.times
-    if not window.future:
+    if not window.looks_ahead:
         times = times.meet(Range(-math.inf, frame.now.times.high))
     if outer.floor != EVERYTHING:
         return View(times, outer.floor)
     time, tuples = frame.now.floor
-    if window.by or frame.filtered or tuples is None:
+    if window.tuples_back is None or frame.filtered or tuples is None:
         return View(times, Floor(time, None))
-    return View(times, Floor(time, tuples + window.past))
+    return View(times, Floor(time, tuples + window.tuples_back))

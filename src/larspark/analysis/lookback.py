@@ -28,7 +28,7 @@ from larspark.analysis.frames import (
 from larspark.analysis.reach import Reach, placements, variable_times
 from larspark.analysis.signatures import Roles, head_predicates
 from larspark.base.atoms import Signature
-from larspark.language.tree import At, AtomFormula, Comparison, NamedWindow, Rule, Truth, Windowed
+from larspark.language.tree import At, AtomFormula, Comparison, Rule, Truth, Windowed
 from larspark.logic.traversal import formulas
 
 # After so many changes the need for a predicate's atoms counts as reaching back forever.
@@ -152,7 +152,7 @@ def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterato
                     yield Reading(_cost(floor), atom.signature, frame.now.times)
                 case AtomFormula() | Comparison() | Truth():
                     yield Reading(_cost(frame.now.floor))
-                case Windowed(NamedWindow()):
+                case Windowed(window) if not window.is_known:
                     yield Reading(_cost(frame.timeline.floor))
                 case _:
                     pass

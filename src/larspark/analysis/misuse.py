@@ -13,7 +13,6 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
     Not,
@@ -22,7 +21,6 @@ from larspark.language.tree import (
     Rule,
     Some,
     Truth,
-    TupleWindow,
     Windowed,
 )
 from larspark.logic.traversal import Occurrence, formulas, occurrences, walk
@@ -34,14 +32,14 @@ def misuse_problems(
     """What is wrong with the windows of a formula."""
     for part in walk(formula):
         match part:
-            case Windowed(TupleWindow() as window):
+            case Windowed(window) if window.selects_input:
                 yield from _tuple_problems(part, derived)
                 atoms = [a.formula.atom for a in _seen(part)]
                 atoms = [atom for atom in atoms if atom.signature not in background]
-                for key in window.by:
+                for key in window.keys:
                     yield from _key_problems(key, atoms, part)
-            case Windowed(FilterWindow(patterns)):
-                yield from _filter_problems(patterns, part, background)
+            case Windowed(window) if window.filters is not None:
+                yield from _filter_problems(window.filters, part, background)
             case _:
                 pass
 
@@ -112,7 +110,7 @@ def _tuple_problems(place: Windowed, derived: frozenset[Signature]) -> Iterator[
         if signature in derived:
             yield Problem(
                 "L221",
-                f"a tuple window looks at `{signature}`, which rules derive",
+                f"a {place.window.noun} looks at `{signature}`, which rules derive",
                 place.span,
                 "tuple windows count input: a conclusion that counted could push out the tuple it "
                 "follows from; use a time window here, or the tuple window in the rules for "

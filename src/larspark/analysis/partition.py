@@ -17,19 +17,14 @@ from larspark.analysis.checked import Checked
 from larspark.analysis.fragment import is_choice
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Variable
-from larspark.language.tree import (
-    FilterWindow,
-    Formula,
-    NamedWindow,
-    Reset,
-    Rule,
-    TupleWindow,
-    Windowed,
-)
+from larspark.language.tree import Formula, Reset, Rule, Windowed
+from larspark.language.windows import Window
 from larspark.logic.traversal import children, formulas, occurrences, sees_only_atoms
 
 Key: TypeAlias = dict[Signature, int]
 Positions: TypeAlias = dict[Signature, frozenset[int]]
+# The patterns of each filter, from the outermost.
+Filters: TypeAlias = tuple[tuple[Atom, ...], ...]
 
 # A search through more choices than these is given up; programs that people write need few.
 _CHOICES = 1_000
@@ -109,23 +104,14 @@ def stream_atoms(body: Sequence[Formula], free: frozenset[Signature]) -> tuple[A
 def need_of(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
     keys: frozenset[str] | None = None
     for window, filters, body in counting_windows(rule):
-        match window:
-            case NamedWindow(name):
-                reason = f"what the window `{name}` sees of other values is not known"
-                return Need(number, atoms, frozenset(), reason)
-            case TupleWindow(by=()) if filters:
-                atoms += filters[-1].patterns
-            case TupleWindow(by=()):
-                reason = "a tuple window without `by` counts the tuples of all values together"
-                return Need(number, atoms, frozenset(), reason)
-            case _ if not sees_only_atoms(body):
-                reason = (
-                    "the time that a window with `by` covers depends on the tuples of all values"
-                )
-                return Need(number, atoms, frozenset(), reason)
-            case _:
-                names = frozenset(variable.name for variable in window.by)
-                keys = names if keys is None else keys & names
+        reason = _shared_content(window, filters, body)
+        if reason:
+            return Need(number, atoms, frozenset(), reason)
+        if window.keys:
+            names = frozenset(variable.name for variable in window.keys)
+            keys = names if keys is None else keys & names
+        else:
+            atoms += filters[-1]
     for atom in atoms:
         if not atom.args:
             return Need(number, atoms, frozenset(), f"`{atom_text(atom)}` has no argument")
@@ -141,19 +127,28 @@ def need_of(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
     return Need(number, atoms, shared if keys is None else shared & keys)
 
 
-_Counting: TypeAlias = tuple[TupleWindow | NamedWindow, tuple[FilterWindow, ...], Formula]
+def _shared_content(window: Window, filters: Filters, body: Formula) -> str:
+    """Why the content of a window for one value depends on other values; empty if it does not."""
+    if not window.is_known:
+        return f"what the window `{window.function}` sees of other values is not known"
+    if not window.keys and not filters:
+        return f"a {window.noun} without `by` counts the tuples of all values together"
+    if window.keys and not sees_only_atoms(body):
+        return "the time that a window with `by` covers depends on the tuples of all values"
+    return ""
 
 
-def counting_windows(rule: Rule) -> Iterator[_Counting]:
+def counting_windows(rule: Rule) -> Iterator[tuple[Window, Filters, Formula]]:
     """The windows whose content depends on how many atoms there are, with the filters above."""
-    pending: list[tuple[Formula, tuple[FilterWindow, ...]]] = [(f, ()) for f in formulas(rule)]
+    pending: list[tuple[Formula, Filters]] = [(f, ()) for f in formulas(rule)]
     while pending:
         formula, filters = pending.pop()
         match formula:
-            case Windowed(FilterWindow() as window):
-                filters = (*filters, window)
-            case Windowed(TupleWindow() | NamedWindow() as window, body):
-                yield window, filters, body
+            case Windowed(window, body):
+                if window.depends_on_others:
+                    yield window, filters, body
+                if window.filters is not None:
+                    filters = (*filters, window.filters)
             case Reset():
                 filters = ()
             case _:

@@ -8,15 +8,7 @@ from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import Problem, Severity, Span
 from larspark.base.spelling import Vocabulary
 from larspark.base.terms import Term
-from larspark.language.tree import (
-    At,
-    AtomFormula,
-    FilterWindow,
-    Formula,
-    Program,
-    Rule,
-    Windowed,
-)
+from larspark.language.tree import At, AtomFormula, Formula, Program, Rule, Windowed
 from larspark.logic.traversal import formulas, is_ground, occurrences, terms, walk
 from larspark.logic.values import NoValueError, value
 
@@ -118,7 +110,8 @@ def uses(rule: Rule) -> Iterator[Use]:
             match part:
                 case AtomFormula(atom, span):
                     yield Use(atom.signature, span)
-                case Windowed(FilterWindow(patterns), _, span):
+                case Windowed(window, _, span):
+                    patterns = window.filters or ()
                     yield from (Use(pattern.signature, span) for pattern in patterns)
                 case _:
                     pass

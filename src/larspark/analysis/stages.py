@@ -33,7 +33,7 @@ from larspark.analysis.partition import (
 from larspark.analysis.signatures import head_predicates, uses
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Term, Variable
-from larspark.language.tree import NamedWindow, Rule, TupleWindow
+from larspark.language.tree import Rule
 from larspark.logic.traversal import is_one_atom, witnesses
 
 
@@ -354,8 +354,7 @@ def _without_arguments(signatures: Iterable[Signature]) -> frozenset[Signature]:
 def _counts_all(rule: Rule) -> bool:
     """Does the rule look through a window that counts elements of any predicate?"""
     return any(
-        isinstance(window, NamedWindow)
-        or (isinstance(window, TupleWindow) and not window.by and not filters)
+        not window.is_known or (not window.keys and not filters)
         for window, filters, _ in counting_windows(rule)
     )
 

@@ -9,13 +9,8 @@ from larspark.language.parser import (
     parse_formula,
     parse_program,
 )
-from larspark.language.printer import (
-    formula_text,
-    program_text,
-    rule_text,
-    term_text,
-    window_text,
-)
+from larspark.language.printer import formula_text, program_text, rule_text, window_text
+from larspark.language.term_text import term_text
 
 __all__ = [
     "Dialect",

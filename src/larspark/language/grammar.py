@@ -15,7 +15,8 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from larspark.language.builder import Builder
 from larspark.language.pieces import TooDeepError
 from larspark.language.syntax_errors import report_missing_dot, report_unexpected
-from larspark.language.tokens import WORDS, Statement
+from larspark.language.tokens import Statement
+from larspark.language.words import WORDS
 
 # Brackets may nest deeper than trees, because printing a tree can add brackets to it.
 MAX_BRACKETS = 250

@@ -22,7 +22,8 @@ from larspark.base.terms import (
 )
 from larspark.language.dialect import Dialect, ticker_relation
 from larspark.language.tokens import Token, span_between
-from larspark.language.tree import AtomFormula, Formula, Some, Truth, Window, Windowed
+from larspark.language.tree import AtomFormula, Formula, Some, Truth, Windowed
+from larspark.language.windows import Window
 
 # Deeper trees are refused, so that nothing that walks them can overflow its stack.
 MAX_DEPTH = 100

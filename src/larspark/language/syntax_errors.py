@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from larspark.language.tokens import SYMBOLS, WORDS, Statement, Token
+from larspark.language.tokens import SYMBOLS, Statement, Token
+from larspark.language.words import WORDS
 
 # Can the parser go on with this terminal?
 Accepts = Callable[[str], bool]

@@ -84,16 +84,6 @@ SYMBOLS = {
     "@": "AT_SIGN",
 }
 
-# Words that mean something where the grammar wants them, and are names everywhere else.
-WORDS = {
-    word: word.upper()
-    for word in (
-        *("and", "or", "not", "some", "always", "reset", "true", "false", "at", "in", "mod"),
-        *("every", "by", "only", "as"),
-        *("tick", "input", "show", "background", "remember", "include"),
-    )
-}
-
 # What people write who know other languages, and what it is here.
 FOREIGN = {
     "<-": "write `:-` in a rule, `< -` in a comparison",

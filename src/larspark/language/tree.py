@@ -9,45 +9,10 @@ from typing import TypeAlias
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
-from larspark.base.terms import Constant, Term, Variable
+from larspark.base.terms import Term
+from larspark.language.windows import Window
 
 NOWHERE = Span("<program>", 1, 1, 1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class TimeWindow:
-    """`[past,+future every hop]` in time points; `past` is None for the whole past, `[*]`."""
-
-    past: int | None
-    future: int = 0
-    every: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class TupleWindow:
-    """`[#past,+future by Key]`: the last and the next tuples, of each group when `by` is given."""
-
-    past: int
-    future: int = 0
-    by: tuple[Variable, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FilterWindow:
-    """`[only p(a,_), q(_)]`: the atoms that one of the patterns matches."""
-
-    patterns: tuple[Atom, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NamedWindow:
-    """`[mywindow(3)]`: a function registered from Python."""
-
-    name: str
-    args: tuple[Constant, ...] = ()
-
-
-Window: TypeAlias = TimeWindow | TupleWindow | FilterWindow | NamedWindow
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from larspark.base.terms import INTEGER_MAX, Constant, Term, Variable
 from larspark.language.dialect import Dialect
 from larspark.language.pieces import Piece, TermPiece, as_term, capital_hint
 from larspark.language.tokens import Token, brief, span_between, text_of, whole_number
-from larspark.language.tree import FilterWindow, NamedWindow, Tick, TimeWindow, TupleWindow, Window
+from larspark.language.tree import Tick
+from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow, Window
 
 MICROSECONDS = {
     "us": 1,

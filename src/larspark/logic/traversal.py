@@ -14,20 +14,17 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
-    NamedWindow,
     Not,
     Or,
     Reset,
     Rule,
     Some,
     Truth,
-    TupleWindow,
-    Window,
     Windowed,
 )
+from larspark.language.windows import Window
 
 
 class Occurrence(NamedTuple):
@@ -136,7 +133,7 @@ def is_one_atom(formula: Formula) -> bool:
 
 def sees_only_atoms(formula: Formula) -> bool:
     """Does a formula depend on the atoms of its stream alone, whatever time that stream covers?"""
-    while isinstance(formula, Windowed) and not isinstance(formula.window, NamedWindow):
+    while isinstance(formula, Windowed) and formula.window.is_known:
         formula = formula.body
     return _is_about_atoms(formula.body if isinstance(formula, Some | At) else formula)
 
@@ -169,10 +166,8 @@ def terms(formula: Formula) -> tuple[Term, ...]:
             return (left, right)
         case At(time):
             return (time,)
-        case Windowed(TupleWindow(by=by)):
-            return by
-        case Windowed(FilterWindow(patterns)):
-            return tuple(term for pattern in patterns for term in pattern.args)
+        case Windowed(window):
+            return window.terms
         case _:
             return ()
 

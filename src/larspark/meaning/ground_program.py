@@ -13,7 +13,7 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
-from larspark.language.tree import At, AtomFormula, Formula, NamedWindow, Rule, Windowed
+from larspark.language.tree import At, AtomFormula, Formula, Rule, Windowed
 from larspark.logic.traversal import variables, walk
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import (
@@ -206,8 +206,8 @@ def _refuse_rule(rule: Rule) -> None:
     for formula in (rule.head, *rule.body):
         check_depth(formula)
     for part in walk(rule.head):
-        if isinstance(part, Windowed) and isinstance(part.window, NamedWindow):
-            message = f"the window `{part.window.name}` cannot stand in a rule head"
+        if isinstance(part, Windowed) and not part.window.is_known:
+            message = f"the window `{part.window.function}` cannot stand in a rule head"
             raise LarsparkError(Problem("L263", message, part.span))
 
 

@@ -18,23 +18,18 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
-    NamedWindow,
     Not,
     Or,
     Reset,
     Some,
-    TimeWindow,
     Truth,
-    TupleWindow,
-    Window,
     Windowed,
 )
+from larspark.language.windows import GroupWindow, Window
 from larspark.logic.traversal import children, depth
 from larspark.logic.values import NoValueError, Substitution, compare, value
-from larspark.meaning.window_functions import GroundWindow, GroupWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +81,7 @@ class GroundAt:
 
 @dataclass(frozen=True, slots=True)
 class GroundWindowed:
-    window: GroundWindow
+    window: Window
     body: "Ground"
 
 
@@ -169,17 +164,11 @@ def time_point(time: Term, substitution: Substitution) -> int:
     return point
 
 
-def ground_window(window: Window, body: Formula, substitution: Substitution) -> GroundWindow:
+def ground_window(window: Window, body: Formula, substitution: Substitution) -> Window:
     """The window over `body`, whose atoms say where the keys of a partition are."""
-    match window:
-        case TupleWindow(past, future, by) if by:
-            return GroupWindow(past, future, partition_keys(by, body))
-        case FilterWindow(patterns):
-            return FilterWindow(tuple(ground_atom(pattern, substitution) for pattern in patterns))
-        case TimeWindow() | TupleWindow() | NamedWindow():
-            return window
-        case _:
-            assert_never(window)
+    if window.keys:
+        return GroupWindow(window.ungrouped(), partition_keys(window.keys, body))
+    return window.with_filters(lambda pattern: ground_atom(pattern, substitution))
 
 
 def partition_keys(

@@ -14,7 +14,6 @@ from typing import assert_never
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
-from larspark.language.tree import NamedWindow
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import (
@@ -99,7 +98,7 @@ class Labelling:
                 return every if points else FALSE
             case GroundAt(time, body):
                 return self._label(body, stream, time) if stream.has_time(time) else FALSE
-            case GroundWindowed(NamedWindow(), _) if stream.bits & self._undecided:
+            case GroundWindowed(window) if not window.is_known and stream.bits & self._undecided:
                 return circuit.defer(self._when_decided(formula, stream, t))
             case GroundWindowed(window, body):
                 return self._label(body, apply_window(window, stream, t), t)

@@ -20,15 +20,12 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
-    NamedWindow,
     Not,
     Or,
     Reset,
     Some,
-    TimeWindow,
     Truth,
     Windowed,
 )
@@ -169,12 +166,8 @@ class Matcher:
 
     def _windowed(self, formula: Windowed, stream: Stream, t: int, known: Binding) -> list[Binding]:
         window, body = formula.window, formula.body
-        names = (
-            {v.name for p in window.patterns for term in p.args for v in term_variables(term)}
-            if isinstance(window, FilterWindow)
-            else set()
-        )
-        undecided = isinstance(window, NamedWindow) and bool(stream.bits & self.undecided)
+        names = {v.name for term in window.filter_terms for v in term_variables(term)}
+        undecided = not window.is_known and bool(stream.bits & self.undecided)
         if undecided or not names <= known.keys():
             # The window cannot be computed yet, but all it can give is in the stream.
             return self._match(_without_windows(body), stream, t, known)
@@ -201,8 +194,8 @@ class Matcher:
         """A time point so late that no window around it reaches an element."""
         latest = max(stream.start, stream.universe.last_time or stream.start)
         for part in walk(body):
-            if isinstance(part, Windowed) and isinstance(part.window, TimeWindow):
-                latest += (part.window.past or 0) + part.window.future + part.window.every
+            if isinstance(part, Windowed) and (bounds := part.window.bounds) is not None:
+                latest += (bounds.past or 0) + bounds.future + bounds.every
         return latest + 1
 
 
@@ -248,9 +241,7 @@ def _rank(part: Formula, bound: set[str]) -> tuple[int, int]:
             return (0 if not missing or binds else 4, missing)
         case At(time) if linear(time) is None and not _is_bound(time, bound):
             return (3, missing)
-        case Windowed(FilterWindow(patterns)) if not all(
-            _is_bound(term, bound) for pattern in patterns for term in pattern.args
-        ):
+        case Windowed(window) if not all(_is_bound(term, bound) for term in window.filter_terms):
             return (2, missing)
         case _:
             return (1 if names <= bound_after(part, bound) else 3, missing)

@@ -13,7 +13,6 @@ from math import lcm
 from typing import NamedTuple, assert_never
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.language.tree import TimeWindow
 from larspark.meaning.grounding import (
     Ground,
     GroundAlways,
@@ -82,14 +81,15 @@ def reach(formula: Ground, period: int, length: int | None) -> int:
         case GroundSome(body) | GroundAlways(body):
             inner = reach(body, period, length)
             return 2 * inner + period if length is None else inner + length
-        case GroundWindowed(TimeWindow(past, future, every), body):
-            if past is None:
-                return reach(body, period, length) + future + every
-            size = past + future
+        case GroundWindowed(window, body):
+            bounds = window.bounds
+            if bounds is None:
+                return reach(body, period, length)
+            if bounds.past is None:
+                return reach(body, period, length) + bounds.future + bounds.every
+            size = bounds.past + bounds.future
             inner = reach(body, period, size if length is None else min(size, length))
-            return inner + size + every
-        case GroundWindowed(_, body):
-            return reach(body, period, length)
+            return inner + size + bounds.every
         case GroundReset(body):
             return reach(body, period, None)
         case _:
@@ -124,6 +124,6 @@ def _pins(formula: Ground) -> list[int]:
 
 def _period(formula: Ground) -> int:
     own = 1
-    if isinstance(formula, GroundWindowed) and isinstance(formula.window, TimeWindow):
-        own = formula.window.every
+    if isinstance(formula, GroundWindowed) and formula.window.bounds is not None:
+        own = formula.window.bounds.every
     return lcm(own, *map(_period, _children(formula)))

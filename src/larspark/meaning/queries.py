@@ -33,7 +33,8 @@ def query(
     first element and ends with the last one, or with `at` when that is later.
 
     >>> from larspark.base.terms import Variable
-    >>> from larspark.language.tree import AtomFormula, Some, TimeWindow, Windowed
+    >>> from larspark.language.tree import AtomFormula, Some, Windowed
+    >>> from larspark.language.windows import TimeWindow
     >>> recent = Windowed(TimeWindow(5), Some(AtomFormula(Atom("tram", (Variable("A"),)))))
     >>> query(recent, [(3, Atom("tram", ("a1",)))], at=8)
     [{'A': 'a1'}]

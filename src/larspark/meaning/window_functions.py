@@ -5,30 +5,20 @@ all but the filter window give the stream itself.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Wildcard
-from larspark.language.tree import FilterWindow, NamedWindow, TimeWindow, TupleWindow
+from larspark.language.windows import (
+    FilterWindow,
+    GroupWindow,
+    NamedWindow,
+    TimeWindow,
+    TupleWindow,
+    Window,
+)
 from larspark.meaning.streams import Stream, numbers_of
-
-
-@dataclass(frozen=True, slots=True)
-class GroupWindow:
-    """A partition-based window: a tuple window on each group of elements, merged.
-
-    A group is a predicate of `keys` with the values at its key positions.
-    """
-
-    past: int
-    future: int
-    keys: tuple[tuple[Signature, tuple[int, ...]], ...]
-
-
-# What is left of a window when its formula is ground; `by` is empty in tuple windows.
-GroundWindow: TypeAlias = TimeWindow | TupleWindow | GroupWindow | FilterWindow | NamedWindow
 
 WindowFunction: TypeAlias = Callable[..., Stream]
 
@@ -43,8 +33,8 @@ def register_window(name: str, function: WindowFunction) -> None:
     _registered[name] = function
 
 
-def apply_window(window: GroundWindow, stream: Stream, t: int) -> Stream:
-    """w(S, t)."""
+def apply_window(window: Window, stream: Stream, t: int) -> Stream:
+    """w(S, t) of a window of a ground formula."""
     match window:
         case FilterWindow(patterns):
             return stream.only(lambda element: any(matches(p, element.atom) for p in patterns))
@@ -59,7 +49,7 @@ def apply_window(window: GroundWindow, stream: Stream, t: int) -> Stream:
         case GroupWindow():
             return _groups(window, stream, t)
         case _:
-            assert_never(window)
+            raise TypeError(f"the window {window!r} has no definition")
 
 
 def matches(pattern: Atom, atom: Atom) -> bool:
@@ -107,7 +97,7 @@ def _first(bits: int, count: int) -> Iterator[int]:
 
 
 def _groups(window: GroupWindow, stream: Stream, t: int) -> Stream:
-    positions = dict(window.keys)
+    positions = dict(window.positions)
     groups: dict[tuple[Any, ...], int] = {}
     for number in numbers_of(stream.bits & stream.universe.arrived):
         atom = stream.universe.elements[number].atom
@@ -115,10 +105,7 @@ def _groups(window: GroupWindow, stream: Stream, t: int) -> Stream:
         if places is not None:
             key = (atom.signature, *(atom.args[place] for place in places))
             groups[key] = groups.get(key, 0) | 1 << number
-    parts = [
-        _tuples(stream.with_bits(members), t, window.past, window.future)
-        for members in groups.values()
-    ]
+    parts = [apply_window(window.each, stream.with_bits(members), t) for members in groups.values()]
     # Elements of no group form one of size zero, whose window is [t, t].
     start = min([t, *(part.start for part in parts)])
     ends = [part.end for part in parts if part.end is not None]

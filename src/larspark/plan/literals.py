@@ -13,7 +13,8 @@ from typing import TypeAlias
 from larspark.base.atoms import Atom, term_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Term, Variable
-from larspark.language.tree import Comparison, TupleWindow, Window
+from larspark.language.tree import Comparison
+from larspark.language.windows import Window
 from larspark.plan.operators import Mode
 
 # A body with more alternatives than this is refused: each of them is a rule of its own.
@@ -97,7 +98,7 @@ def time_variable(term: Term) -> Variable:
 
 def counts_tuples(scope: Scope) -> bool:
     """Does a window of the scope count tuples?"""
-    return any(isinstance(placed.window, TupleWindow) for placed in scope)
+    return any(placed.window.selects_input for placed in scope)
 
 
 def conjoin(each: Iterable[Alternatives], span: Span) -> Alternatives:

@@ -27,18 +27,16 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
     Not,
     Or,
     Reset,
     Some,
-    TimeWindow,
     Truth,
-    Window,
     Windowed,
 )
+from larspark.language.windows import TimeWindow, Window
 from larspark.logic.traversal import children, walk
 from larspark.plan.literals import (
     FALSE,
@@ -107,9 +105,7 @@ class FormulaReader:
                     self.alternatives(right, scope, position, negated=negated),
                 ]
                 return (conjoin if negated else disjoin)(each, formula.span)
-            case Windowed(TimeWindow() as window) if position is None and _hops_below(
-                window, scope
-            ):
+            case Windowed(window) if position is None and _hops_below(window, scope):
                 # Two time windows that differ in their pivot do not collapse: now gets a name.
                 now = next(self._times)
                 present = Point(now, (Placed(TimeWindow(0), None, formula.span),), formula.span)
@@ -194,7 +190,7 @@ def _simpler(formula: Some | Always | At, scope: Scope) -> Formula | None:
                 return Always(body, span)
 
     match formula, formula.body:
-        case _, Windowed(FilterWindow() as window, body):
+        case _, Windowed(window, body) if window.filters is not None:
             # A filter does not look at the time.
             return Windowed(window, wrapped(body), span)
         case ((Some() | At()), Or(parts)):
@@ -203,7 +199,7 @@ def _simpler(formula: Some | Always | At, scope: Scope) -> Formula | None:
             return And(tuple(map(wrapped, parts)), span)
         case ((Some() | Always()), (Some() | Always() | At()) as inner):
             return inner
-        case Some(), Windowed(TimeWindow(every=1), Some(body)) if _is_pointwise(body):
+        case Some(), Windowed(window, Some(body)) if _slides(window) and _is_pointwise(body):
             # A time point lies in its own window.
             return Some(body, span)
         case Always(), Not(body) if not isinstance(body, Comparison):
@@ -225,12 +221,16 @@ def _lasts(formula: Formula) -> bool:
 
 
 def _hops(window: Window) -> bool:
-    return isinstance(window, TimeWindow) and window.every > 1
+    return window.bounds is not None and window.bounds.hops
 
 
-def _hops_below(window: TimeWindow, scope: Scope) -> bool:
+def _slides(window: Window) -> bool:
+    return window.bounds is not None and not window.bounds.hops
+
+
+def _hops_below(window: Window, scope: Scope) -> bool:
     """Is this a hopping window below a sliding one, in which the evaluation time lies?"""
-    above = [placed.window for placed in scope if isinstance(placed.window, TimeWindow)]
+    above = [placed.window for placed in scope if placed.window.bounds is not None]
     return _hops(window) and bool(above) and not any(map(_hops, above))
 
 

@@ -1,12 +1,12 @@
 """What a sequence of windows leaves of the stream: windows from one place collapse into one."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Variable
-from larspark.language.tree import FilterWindow, NamedWindow, TimeWindow, TupleWindow
+from larspark.language.windows import Bounds, TupleWindow
 from larspark.plan.literals import Placed, Scope, cannot
 from larspark.plan.operators import Filters, Reach, Tuples
 
@@ -44,39 +44,35 @@ def view_of(scope: Scope, atom: Atom | None) -> View:
 
 def _narrow(view: View, placed: Placed, atom: Atom | None) -> View:
     window, position, span = placed.window, placed.position, placed.span
-    match window:
-        case TimeWindow(past, future, every) if position is not None:
-            if any(around.anchor == position and around.every > 1 for around in view.around):
-                raise cannot("nest hopping windows", span, "use the engine `asp`")
-            return replace(view, around=(*view.around, Around(position, past, future, every)))
-        case TimeWindow():
-            return replace(view, reach=_narrow_time(view, window, span))
-        case TupleWindow() if position is not None:
+    if window.bounds is not None:
+        if position is None:
+            return replace(view, reach=_narrow_time(view, window.bounds, span))
+        if any(around.anchor == position and around.every > 1 for around in view.around):
+            raise cannot("nest hopping windows", span, "use the engine `asp`")
+        return replace(view, around=(*view.around, Around(position, *window.bounds)))
+    if window.filters is not None:
+        if any(isinstance(term, Variable | Arithmetic) for term in window.filter_terms):
+            hint = "group by the variable: `[#1 by ID]`"
+            raise cannot("filter by the value of a term", span, hint)
+        return replace(view, only=(*view.only, window.filters))
+    if isinstance(window, TupleWindow):
+        if position is not None:
             hint = "use the engine `asp`, or a time window"
             raise cannot("count tuples from another time point than now", span, hint)
-        case TupleWindow():
-            return replace(view, tuples=_narrow_tuples(view, window, atom, span))
-        case FilterWindow(patterns):
-            terms = [term for pattern in patterns for term in pattern.args]
-            if any(isinstance(term, Variable | Arithmetic) for term in terms):
-                hint = "group by the variable: `[#1 by ID]`"
-                raise cannot("filter by the value of a term", span, hint)
-            return replace(view, only=(*view.only, patterns))
-        case NamedWindow(name):
-            raise cannot(f"look through the window `{name}`", span, "use the engine `oracle`")
-        case _:
-            assert_never(window)
+        return replace(view, tuples=_narrow_tuples(view, window, atom, span))
+    hint = "use the engine `asp`" if window.is_known else "use the engine `oracle`"
+    raise cannot(f"look through the window `{window.function or window.text()}`", span, hint)
 
 
-def _narrow_time(view: View, window: TimeWindow, span: Span) -> Reach:
+def _narrow_time(view: View, bounds: Bounds, span: Span) -> Reach:
     """Of two sliding windows each side of the smaller one counts."""
-    reach = Reach(window.past, window.future, window.every)
+    reach = Reach(*bounds)
     if view.reach == _EVERYTHING:
         return reach
-    if view.reach.every > 1 or window.every > 1:
+    if view.reach.every > 1 or bounds.hops:
         raise cannot("nest hopping windows", span, "use the engine `asp`")
-    past = [bound for bound in (view.reach.past, window.past) if bound is not None]
-    future = [bound for bound in (view.reach.future, window.future) if bound is not None]
+    past = [bound for bound in (view.reach.past, bounds.past) if bound is not None]
+    future = [bound for bound in (view.reach.future, bounds.future) if bound is not None]
     return Reach(min(past, default=None), min(future))
 
 

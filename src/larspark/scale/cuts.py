@@ -32,7 +32,8 @@ from larspark.analysis.signatures import Roles
 from larspark.analysis.stages import Stage, find_stages
 from larspark.base.atoms import Signature
 from larspark.language import rule_text, window_text
-from larspark.language.tree import AtomFormula, NamedWindow, Rule, TupleWindow, Window, Windowed
+from larspark.language.tree import AtomFormula, Rule, Windowed
+from larspark.language.windows import Window
 from larspark.logic.traversal import formulas, walk
 
 
@@ -114,12 +115,12 @@ lie any time ago
 
 def counts_tuples(checked: Checked) -> bool:
     """Does the order in which facts of one time point arrive matter?"""
-    return any(isinstance(window, TupleWindow) for _, window in _windows(checked))
+    return any(window.selects_input for _, window in _windows(checked))
 
 
 def own_windows(checked: Checked) -> list[str]:
     """The names of windows that were registered from Python."""
-    names = (w.name for _, w in _windows(checked) if isinstance(w, NamedWindow))
+    names = (w.function for _, w in _windows(checked) if w.function is not None)
     return list(dict.fromkeys(names))
 
 
@@ -175,7 +176,7 @@ def _time_obstacles(checked: Checked, every_model: bool) -> Iterator[str]:
 
 def _unbounded(checked: Checked) -> Iterator[str]:
     """The rules that look back without a bound in time."""
-    counting = {number: w for number, w in _windows(checked) if isinstance(w, TupleWindow)}
+    counting = {number: w for number, w in _windows(checked) if w.selects_input}
     known = _known(checked)
     for number, rule in enumerate(checked.rules):
         if number in counting:

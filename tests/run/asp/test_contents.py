@@ -8,7 +8,7 @@ from tests.run.asp.random_programs import examples, seeded, stream
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
-from larspark.language.tree import FilterWindow, TimeWindow, TupleWindow
+from larspark.language.windows import FilterWindow, TimeWindow, TupleWindow
 from larspark.run.answer_sets.stream_views import (
     Arrival,
     Elements,

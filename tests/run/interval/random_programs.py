@@ -16,7 +16,6 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
     Not,
@@ -25,11 +24,9 @@ from larspark.language.tree import (
     Reset,
     Rule,
     Some,
-    TimeWindow,
-    TupleWindow,
-    Window,
     Windowed,
 )
+from larspark.language.windows import FilterWindow, TimeWindow, TupleWindow, Window
 from larspark.logic.traversal import variables
 
 INPUTS = {"a": 1, "b": 1, "c": 2, "e": 0}

@@ -34,12 +34,10 @@ from larspark.language.tree import (
     Not,
     Rule,
     Some,
-    TimeWindow,
-    TupleWindow,
-    Window,
     Windowed,
 )
 from larspark.language.window_syntax import Children
+from larspark.language.windows import TimeWindow, TupleWindow, Window
 
 WORDS = {
     word: word.upper()

@@ -5,18 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.language.tree import (
-    Always,
-    At,
-    AtomFormula,
-    Formula,
-    Reset,
-    Rule,
-    Some,
-    TimeWindow,
-    TupleWindow,
-    Windowed,
-)
+from larspark.language.tree import Always, At, AtomFormula, Formula, Reset, Rule, Some, Windowed
 from larspark.logic.traversal import children, depth, walk
 from larspark.run.answer_sets.evaluation_context import Situation
 from larspark.run.answer_sets.flp_translation import solvable
@@ -62,15 +51,17 @@ def _seen(formula: Formula) -> Retention:
                 pending.append((body, view, view))
             case Reset(body):
                 pending.append((body, now, EVERYTHING))
-            case Windowed(TimeWindow(past, _, every), body):
-                length = math.inf if past is None else past + every - 1
-                window = Retention(now.time + length, now.tuples)
+            case Windowed(window, body) if window.bounds is not None:
+                back = window.bounds.back
+                seen = Retention(math.inf if back is None else now.time + back, now.tuples)
                 # A window looks no further than the one around it.
-                pending.append((body, now, window if view == EVERYTHING else view))
-            case Windowed(TupleWindow(past, _, by), body):
-                total = total.join(EVERYTHING if by or view != EVERYTHING else NOTHING)
-                window = Retention(now.time, now.tuples + past)
-                pending.append((body, now, window if view == EVERYTHING else view))
+                pending.append((body, now, seen if view == EVERYTHING else view))
+            case Windowed(window, body) if window.selects_input:
+                tuples = math.inf if window.tuples_back is None else window.tuples_back
+                unbounded = tuples == math.inf or view != EVERYTHING
+                total = total.join(EVERYTHING if unbounded else NOTHING)
+                seen = Retention(now.time, now.tuples + tuples)
+                pending.append((body, now, seen if view == EVERYTHING else view))
             case Windowed(_, body):
                 # Through a filter, tuples are counted among those that pass.
                 counts = any(isinstance(p, Windowed) for p in walk(body))

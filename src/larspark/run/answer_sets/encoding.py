@@ -18,7 +18,6 @@ from typing import TypeAlias
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.terms import Constant, Term, Variable, Wildcard
-from larspark.language.tree import FilterWindow, TimeWindow
 from larspark.logic.graph import components
 from larspark.run.answer_sets.plain_rules import (
     NOW,
@@ -320,7 +319,7 @@ class _Encoder:
 
         Background atoms hold at all of them, so it takes a formula that says which to look at.
         """
-        unbounded = all(isinstance(window, FilterWindow) for window in feed.windows)
+        unbounded = all(window.filters is not None for window in feed.windows)
         in_background = feed.signature in self._background
         return self._open_end and unbounded and in_background and feed.mode is Mode.AT
 
@@ -339,13 +338,13 @@ def _given(term: Term) -> Constant | Wildcard:
 def _shows_derived(feed: AtomFeed) -> bool:
     """Do the windows let derived atoms of the predicate through?"""
     for window in feed.windows:
-        if isinstance(window, FilterWindow):
-            patterns = [p for p in window.patterns if p.signature == feed.signature]
+        if window.filters is not None:
+            patterns = [p for p in window.filters if p.signature == feed.signature]
             if not patterns:
                 return False
             if not any(all(isinstance(term, Wildcard) for term in p.args) for p in patterns):
                 raise NotEncodableError
-        elif not isinstance(window, TimeWindow):
+        elif window.selects_input:
             return False
     return True
 

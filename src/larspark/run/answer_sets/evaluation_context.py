@@ -7,30 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Term, Variable, Wildcard
-from larspark.language.tree import (
-    Always,
-    At,
-    AtomFormula,
-    FilterWindow,
-    Formula,
-    NamedWindow,
-    Reset,
-    Rule,
-    Some,
-    TimeWindow,
-    TupleWindow,
-    Windowed,
-)
+from larspark.language.tree import Always, At, AtomFormula, Formula, Reset, Rule, Some, Windowed
+from larspark.language.windows import GroupWindow, Positions, Window
 from larspark.logic.traversal import children, walk
 from larspark.run.answer_sets.solver import TimeLimitError
-from larspark.run.answer_sets.stream_views import (
-    Arrival,
-    Elements,
-    GroundWindow,
-    GroupWindow,
-    Keys,
-    View,
-)
+from larspark.run.answer_sets.stream_views import Arrival, Elements, View
 from larspark.run.answer_sets.values import Binding, value
 
 # An open timeline is searched so far beyond its last element, at most.
@@ -66,7 +47,7 @@ class Situation:
         # No element lies beyond, and no window looks further than `reach` beyond that.
         self._latest = max([t, whole.start, *pins, *([] if last is None else [last])])
         self._reach = reach(rules) if whole.end is None else 0
-        self._keys: dict[int, tuple[Windowed, Keys]] = {}
+        self._windows: dict[int, tuple[Windowed, Window]] = {}
 
     def check_time(self) -> None:
         """Stop when the time for the evaluation is over."""
@@ -112,24 +93,12 @@ class Situation:
             return range(view.start, max(view.start, self._latest) + self._reach + 1)
         return range(view.start, view.end + 1)
 
-    def window(self, formula: Windowed, binding: Binding) -> GroundWindow:
+    def window(self, formula: Windowed, binding: Binding) -> Window:
         """The window of a formula under a binding."""
-        match formula.window:
-            case TupleWindow(past, future, by) if by:
-                return GroupWindow(past, future, self._positions(formula, by))
-            case FilterWindow(patterns):
-                return FilterWindow(tuple(ground_atom(atom, binding) for atom in patterns))
-            case NamedWindow(name):
-                message = f"this engine does not know what the window `{name}` does"
-                raise LarsparkError(Problem("L403", message, formula.span))
-            case window:
-                return window
-
-    def _positions(self, formula: Windowed, by: tuple[Variable, ...]) -> Keys:
-        known = self._keys.get(id(formula))
+        known = self._windows.get(id(formula))
         if known is None:
-            known = self._keys[id(formula)] = (formula, key_positions(by, formula.body))
-        return known[1]
+            known = self._windows[id(formula)] = (formula, without_variables(formula))
+        return known[1].with_filters(lambda atom: ground_atom(atom, binding))
 
 
 def ground_atom(atom: Atom, binding: Binding) -> Atom:
@@ -143,7 +112,18 @@ def ground_atom(atom: Atom, binding: Binding) -> Atom:
     return Atom(atom.predicate, tuple(args))
 
 
-def key_positions(by: tuple[Variable, ...], body: Formula) -> Keys:
+def without_variables(formula: Windowed) -> Window:
+    """The window of a formula, its keys turned into positions; filters stay as they are."""
+    window = formula.window
+    if not window.is_known:
+        message = f"this engine does not know what the window `{window.function}` does"
+        raise LarsparkError(Problem("L403", message, formula.span))
+    if window.keys:
+        return GroupWindow(window.ungrouped(), _key_positions(window.keys, formula.body))
+    return window
+
+
+def _key_positions(by: tuple[Variable, ...], body: Formula) -> Positions:
     """Where the keys of a partition stand in the atoms that look through its window."""
     keys: dict[Signature, tuple[int, ...]] = {}
     pending: list[Formula] = [body]
@@ -165,10 +145,10 @@ def reach(rules: Sequence[Rule]) -> int:
     """
     formulas = [formula for rule in rules for formula in (rule.head, *rule.body)]
     hops = [
-        part.window.every
+        part.window.bounds.every
         for formula in formulas
         for part in walk(formula)
-        if isinstance(part, Windowed) and isinstance(part.window, TimeWindow)
+        if isinstance(part, Windowed) and part.window.bounds is not None
     ]
     distance = max((_reach(formula, math.lcm(*hops)) for formula in formulas), default=0)
     if distance > REACH_LIMIT:
@@ -182,7 +162,8 @@ def _reach(formula: Formula, period: int) -> int:
     match formula:
         case Some() | Always():
             return 2 * (inner + period)
-        case Windowed(TimeWindow(past, future, every)):
+        case Windowed(window) if window.bounds is not None:
+            past, future, every = window.bounds
             return inner + (past or 0) + future + every
         case _:
             return inner

@@ -18,7 +18,6 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
     Not,
@@ -28,7 +27,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.traversal import term_variables, terms, variables
+from larspark.logic.traversal import term_variables, variables
 from larspark.run.answer_sets.evaluation_context import NoInstanceError, Situation
 from larspark.run.answer_sets.stream_views import View, apply
 from larspark.run.answer_sets.values import compare, time_value, value
@@ -191,7 +190,7 @@ def _rank(part: Formula, bound: set[str]) -> tuple[int, int]:
             return (4 if missing else 0), missing
         case At(time) if linear(time) is None and not is_bound(time, bound):
             return 3, missing
-        case Windowed(FilterWindow()) if not all(is_bound(term, bound) for term in terms(part)):
+        case Windowed(window) if not all(is_bound(term, bound) for term in window.filter_terms):
             return 2, missing
         case _:
             return (1 if names <= bound_after(part, bound) else 3), missing

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
-from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.tree import (
     Always,
@@ -19,21 +18,17 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
-    NamedWindow,
     Not,
     Or,
     Rule,
     Some,
-    TimeWindow,
     Truth,
-    TupleWindow,
     Windowed,
 )
+from larspark.language.windows import TimeWindow, Window
 from larspark.logic.traversal import subterms
-from larspark.run.answer_sets.evaluation_context import key_positions
-from larspark.run.answer_sets.stream_views import GroundWindow, GroupWindow
+from larspark.run.answer_sets.evaluation_context import without_variables
 from larspark.run.answer_sets.values import NEGATED
 
 
@@ -46,7 +41,7 @@ class Mode(StrEnum):
     AT = "at"
 
 
-Windows: TypeAlias = tuple[GroundWindow, ...]
+Windows: TypeAlias = tuple[Window, ...]
 
 # What a plain atom looks at: the time point of evaluation alone.
 NOW: Windows = (TimeWindow(0),)
@@ -193,7 +188,7 @@ class _Apart:
                 self._positive[self._extended(element, negated=False)] = None
 
     def _extended(self, formula: Formula, *, negated: bool) -> ExtendedAtom:
-        windows: list[GroundWindow] = []
+        windows: list[Window] = []
         while isinstance(formula, Windowed):
             windows.append(_window(formula))
             formula = formula.body
@@ -252,20 +247,11 @@ class _Apart:
         return Variable(f"#{self._fresh}")
 
 
-def _window(formula: Windowed) -> GroundWindow:
-    match formula.window:
-        case TupleWindow(past, future, by) if by:
-            return GroupWindow(past, future, key_positions(by, formula.body))
-        case FilterWindow(patterns) as window:
-            terms = [term for pattern in patterns for term in pattern.args]
-            if any(not isinstance(part, Wildcard | int | float | str) for part in terms):
-                raise _NotPlainError
-            return window
-        case NamedWindow(name):
-            message = f"this engine does not know what the window `{name}` does"
-            raise LarsparkError(Problem("L403", message, formula.span))
-        case window:
-            return window
+def _window(formula: Windowed) -> Window:
+    window = without_variables(formula)
+    if any(not isinstance(term, Wildcard | int | float | str) for term in window.filter_terms):
+        raise _NotPlainError
+    return window
 
 
 def term_names(term: Term) -> list[str]:

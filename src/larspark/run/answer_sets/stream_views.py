@@ -3,11 +3,11 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
-from larspark.language.tree import FilterWindow, TimeWindow, TupleWindow
+from larspark.language.windows import GroupWindow, TupleWindow, Window
 
 
 class Arrival(NamedTuple):
@@ -99,22 +99,6 @@ class Elements:
         moments.setdefault(arrival.t, []).append(arrival)
 
 
-# The predicates of a partition, each with the positions of the keys.
-Keys: TypeAlias = tuple[tuple[Signature, tuple[int, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupWindow:
-    """A tuple window on each group of elements: a predicate with the values at its keys."""
-
-    past: int
-    future: int
-    keys: Keys
-
-
-GroundWindow: TypeAlias = TimeWindow | TupleWindow | GroupWindow | FilterWindow
-
-
 @dataclass(frozen=True, slots=True)
 class View:
     """The timeline [start, end], open when `end` is None, and what is seen on it.
@@ -171,23 +155,30 @@ def matches(pattern: Atom, atom: Atom) -> bool:
     )
 
 
-def apply(window: GroundWindow, view: View, t: int, elements: Elements) -> View:
+def apply(window: Window, view: View, t: int, elements: Elements) -> View:
     """w(S, t); outside the timeline all windows but filters give the view itself."""
-    if isinstance(window, FilterWindow):
-        return View(view.start, view.end, view.numbers, (*view.filters, window.patterns))
+    if window.filters is not None:
+        return View(view.start, view.end, view.numbers, (*view.filters, window.filters))
     if not view.has_time(t):
         return view
+    if window.bounds is not None:
+        past, future, every = window.bounds
+        pivot = t // every * every
+        start = view.start if past is None else pivot - past
+        return view.during(start, pivot + future)
+    seen = _seen(view, elements)
+    if isinstance(window, GroupWindow):
+        return _groups(window, view, t, seen)
+    return _select(window, view, t, seen)
+
+
+def _select(window: Window, view: View, t: int, seen: Sequence[Arrival]) -> View:
+    """The window on a sequence of input elements."""
     match window:
-        case TimeWindow(past, future, every):
-            pivot = t // every * every
-            start = view.start if past is None else pivot - past
-            return view.during(start, pivot + future)
         case TupleWindow(past, future):
-            return _last_and_next(view, t, _seen(view, elements), past, future)
-        case GroupWindow():
-            return _groups(window, view, t, elements)
+            return _last_and_next(view, t, seen, past, future)
         case _:
-            assert_never(window)
+            raise TypeError(f"{window!r} does not select input elements")
 
 
 def _seen(view: View, elements: Elements) -> list[Arrival]:
@@ -210,17 +201,15 @@ def _last_and_next(view: View, t: int, seen: Sequence[Arrival], past: int, futur
     return View(start, end, _numbers((*last, *after)), view.filters)
 
 
-def _groups(window: GroupWindow, view: View, t: int, elements: Elements) -> View:
-    places = dict(window.keys)
+def _groups(window: GroupWindow, view: View, t: int, seen: Sequence[Arrival]) -> View:
+    places = dict(window.positions)
     groups: dict[tuple[object, ...], list[Arrival]] = {}
-    for arrival in _seen(view, elements):
+    for arrival in seen:
         positions = places.get(arrival.atom.signature)
         if positions is not None:
             key = (arrival.atom.signature, *(arrival.atom.args[place] for place in positions))
             groups.setdefault(key, []).append(arrival)
-    parts = [
-        _last_and_next(view, t, members, window.past, window.future) for members in groups.values()
-    ]
+    parts = [_select(window.each, view, t, members) for members in groups.values()]
     start = min([t, *(part.start for part in parts)])
     ends = [part.end for part in parts if part.end is not None]
     end = max([t, *ends]) if len(ends) == len(parts) else None

@@ -12,13 +12,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Protocol
 
-from larspark.base.atoms import Signature
-from larspark.language.tree import FilterWindow, TimeWindow, TupleWindow
+from larspark.base.atoms import Atom, Signature
+from larspark.language.windows import GroupWindow, Positions, TupleWindow, Window
 from larspark.run.answer_sets.plain_rules import Windows
 from larspark.run.answer_sets.stream_views import (
     Arrival,
     Elements,
-    GroupWindow,
     View,
     apply,
     matches,
@@ -82,12 +81,13 @@ class Content(ABC):
 class TimeContent(Content):
     """One time window, or none: the whole timeline."""
 
-    def __init__(self, window: TimeWindow | None) -> None:
+    def __init__(self, window: Window | None) -> None:
         super().__init__()
         self._window = window
         self._view = self._whole
         self._inside: deque[Arrival] = deque()
-        self._forgets = window is not None and window.past is not None
+        bounds = None if window is None else window.bounds
+        self._forgets = bounds is not None and bounds.past is not None
 
     def begin(self, t: int, whole: View) -> None:
         self._t, self._whole = t, whole
@@ -126,10 +126,10 @@ class TimeContent(Content):
 class TupleContent(Content):
     """The last tuples, of each group if the window has groups."""
 
-    def __init__(self, window: TupleWindow | GroupWindow) -> None:
+    def __init__(self, past: int, positions: Positions | None) -> None:
         super().__init__()
-        self._past = window.past
-        self._places = dict(window.keys) if isinstance(window, GroupWindow) else None
+        self._past = past
+        self._places = None if positions is None else dict(positions)
         self._last: dict[tuple[object, ...], deque[Arrival]] = {}
         # When the first element of each group happened.
         self._begins: dict[tuple[object, ...], int] = {}
@@ -180,7 +180,7 @@ class TupleContent(Content):
 class FilteredContent(Content):
     """Another content, of the elements alone that pass filters."""
 
-    def __init__(self, filters: tuple[FilterWindow, ...], inner: Content) -> None:
+    def __init__(self, filters: tuple[tuple[Atom, ...], ...], inner: Content) -> None:
         super().__init__()
         self._filters = filters
         self._inner = inner
@@ -192,7 +192,7 @@ class FilteredContent(Content):
         self._inner.begin(t, whole)
 
     def add(self, arrival: Arrival) -> None:
-        if all(any(matches(p, arrival.atom) for p in f.patterns) for f in self._filters):
+        if all(any(matches(p, arrival.atom) for p in patterns) for patterns in self._filters):
             self._inner.add(arrival)
 
     def view(self) -> View:
@@ -252,16 +252,18 @@ class ComputedContent(Content):
 
 def content(windows: Windows, elements: Elements) -> Content:
     """The content of a chain of windows."""
-    filters = tuple(window for window in windows if isinstance(window, FilterWindow))
+    filters = tuple(window.filters for window in windows if window.filters is not None)
     # Time windows and filters can change places, a tuple window and a filter after it cannot.
-    leading = windows[: len(filters)] == filters
-    match [window for window in windows if not isinstance(window, FilterWindow)]:
+    leading = all(window.filters is not None for window in windows[: len(filters)])
+    match [window for window in windows if window.filters is None]:
         case []:
             inner: Content = TimeContent(None)
-        case [TimeWindow() as window]:
+        case [window] if window.bounds is not None:
             inner = TimeContent(window)
-        case [TupleWindow(_, 0) | GroupWindow(_, 0) as window] if leading:
-            inner = TupleContent(window)
+        case [TupleWindow(past, 0)] if leading:
+            inner = TupleContent(past, None)
+        case [GroupWindow(TupleWindow(past, 0), positions)] if leading:
+            inner = TupleContent(past, positions)
         case _:
             return ComputedContent(windows, elements)
     return FilteredContent(filters, inner) if filters else inner

@@ -25,21 +25,17 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
-    NamedWindow,
     Not,
     Or,
     Reset,
     Rule,
     Some,
-    TimeWindow,
     Truth,
-    TupleWindow,
-    Window,
     Windowed,
 )
+from larspark.language.windows import Window
 from larspark.logic.traversal import term_variables, variables, walk
 from larspark.run.hypothetical.dataset import Background
 from larspark.run.hypothetical.patterns import ORIGIN, Calculation, Condition, Slot, Time
@@ -333,34 +329,27 @@ class _Unfolding:
     def _windowed(
         self, window: Window, body: Formula, at: Time, scope: Scope, wanted: bool, span: Span
     ) -> Cases:
-        match window:
-            case TimeWindow(past, future, every):
-                cases: Cases = []
-                for late in range(every):
-                    oldest = None if past is None else -past - late
-                    ranges = (*scope.ranges, Range(at, oldest, future - late))
-                    seen = self._cases(body, at, Scope(ranges, scope.filters), wanted)
-                    cases += self.product(_hop(at, every, late), seen, span)
-                    _refuse_many(len(cases), span)
-                return cases
-            case FilterWindow(patterns):
-                only = tuple(self.terms.flattened(atom)[0] for atom in patterns)
-                return self._cases(body, at, Scope(scope.ranges, (*scope.filters, only)), wanted)
-            case TupleWindow():
-                raise LarsparkError(
-                    Problem(
-                        "L472",
-                        "a tuple window has no fixed size in time: which facts lie in it depends "
-                        "on all facts still to come",
-                        span,
-                        hint="use a time window such as `[5]`",
-                    )
-                )
-            case NamedWindow(name):
-                message = f"what the window `{name}` will hold is not known ahead of time"
-                raise LarsparkError(Problem("L472", message, span))
-            case _:
-                assert_never(window)
+        if window.bounds is not None:
+            past, future, every = window.bounds
+            cases: Cases = []
+            for late in range(every):
+                oldest = None if past is None else -past - late
+                ranges = (*scope.ranges, Range(at, oldest, future - late))
+                seen = self._cases(body, at, Scope(ranges, scope.filters), wanted)
+                cases += self.product(_hop(at, every, late), seen, span)
+                _refuse_many(len(cases), span)
+            return cases
+        if window.filters is not None:
+            only = tuple(self.terms.flattened(atom)[0] for atom in window.filters)
+            return self._cases(body, at, Scope(scope.ranges, (*scope.filters, only)), wanted)
+        if not window.is_known:
+            message = f"what the window `{window.function}` will hold is not known ahead of time"
+            raise LarsparkError(Problem("L472", message, span))
+        message = (
+            f"a {window.noun} has no fixed size in time: which facts lie in it depends on all "
+            "facts still to come"
+        )
+        raise LarsparkError(Problem("L472", message, span, hint="use a time window such as `[5]`"))
 
 
 def _hop(at: Time, every: int, late: int) -> Cases:

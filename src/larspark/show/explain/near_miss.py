@@ -6,25 +6,15 @@ from typing import NamedTuple
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.terms import Term, Wildcard
 from larspark.language import formula_text, window_text
-from larspark.language.tree import (
-    Always,
-    At,
-    AtomFormula,
-    Comparison,
-    Formula,
-    Not,
-    Some,
-    TimeWindow,
-    TupleWindow,
-    Windowed,
-)
-from larspark.logic.traversal import term_variables, terms, variables
+from larspark.language.tree import Always, At, AtomFormula, Comparison, Formula, Not, Some, Windowed
+from larspark.language.windows import Bounds, GroupWindow, TupleWindow, Window
+from larspark.logic.traversal import term_variables, variables
 from larspark.logic.values import NoValueError, value
 from larspark.meaning.grounding import ground_window, time_point
 from larspark.meaning.matching import Binding
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
 from larspark.meaning.streams import Stream, numbers_of
-from larspark.meaning.window_functions import GroupWindow, apply_window
+from larspark.meaning.window_functions import apply_window
 from larspark.show.explain.knowledge import Situation
 from larspark.show.explain.proof import element_text, interval_text
 from larspark.show.explain.reasons import group_of
@@ -98,8 +88,8 @@ class NearMisses:
         stream = self._situation.stream
         streams, windows = [stream], []
         while isinstance(formula, Windowed):
-            names = {v.name for term in terms(formula) for v in term_variables(term)}
-            if not isinstance(formula.window, TupleWindow) and not names <= binding.keys():
+            terms = formula.window.filter_terms
+            if not {v.name for term in terms for v in term_variables(term)} <= binding.keys():
                 return None
             window = ground_window(formula.window, formula.body, binding)
             stream = apply_window(window, stream, self._situation.at)
@@ -172,7 +162,7 @@ class NearMisses:
         for part, outer, inner in zip(seen.windows, seen.streams, seen.streams[1:], strict=False):
             if not outer.bits >> number & 1 or inner.bits >> number & 1:
                 continue
-            if not isinstance(part.window, TimeWindow):
+            if part.window.bounds is None:
                 return self._left_out(number, part, outer)
             t, atom = self._situation.element(number)
             gap = count(self._gap(number, inner), "time point")
@@ -253,7 +243,7 @@ class NearMisses:
         if seen.windows:
             text = f"{element_text(latest)} is in {seen.place}"
         match [part.window for part in seen.windows]:
-            case [TimeWindow(past=int() as past, every=1)] if (
+            case [Window(bounds=Bounds(past=int() as past, every=1))] if (
                 latest.atom.signature in self._situation.checked.inputs
             ):
                 text += f", and stays there until {latest.t + past}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from larspark.base.atoms import Element, atom_text
 from larspark.language import formula_text
-from larspark.language.tree import NamedWindow, TupleWindow, Windowed
+from larspark.language.tree import Windowed
 from larspark.logic.traversal import walk
 from larspark.meaning.streams import numbers_of
 from larspark.show.explain.derivation import Choice, Derivations, UnsupportedError
@@ -259,7 +259,7 @@ class _Builder:
 def _counts(instance: Instance) -> bool:
     """Does the body look through windows whose content depends on how much there is?"""
     return any(
-        isinstance(part, Windowed) and isinstance(part.window, TupleWindow | NamedWindow)
+        isinstance(part, Windowed) and part.window.depends_on_others
         for formula in instance.rule.body
         for part in walk(formula)
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Wildcard
-from larspark.language.tree import NamedWindow, TupleWindow
+from larspark.language.windows import GroupWindow, TupleWindow, Window
 from larspark.meaning.grounding import (
     Ground,
     GroundAlways,
@@ -22,7 +22,6 @@ from larspark.meaning.grounding import (
     GroundWindowed,
 )
 from larspark.meaning.streams import Stream, numbers_of
-from larspark.meaning.window_functions import GroundWindow, GroupWindow
 from larspark.show.explain.proof import Absence, WindowSpan
 from larspark.show.explain.support import Support, Views, is_pattern
 
@@ -77,7 +76,7 @@ def find_reasons(
     formula: Ground,
     preferred: int,
     *,
-    window_texts: Mapping[GroundWindow, str],
+    window_texts: Mapping[Window, str],
     final: bool,
 ) -> Reasons:
     """Why a formula holds at the evaluation time.
@@ -93,7 +92,7 @@ def find_reasons(
 
 def group_of(window: GroupWindow, atom: Atom) -> Atom:
     """The pattern of the atoms that are in one group with an atom."""
-    places = dict(window.keys).get(atom.signature, ())
+    places = dict(window.positions).get(atom.signature, ())
     args = (arg if place in places else Wildcard() for place, arg in enumerate(atom.args))
     return Atom(atom.predicate, tuple(args))
 
@@ -113,7 +112,7 @@ class _Finder:
         self,
         support: Support,
         preferred: int,
-        window_texts: Mapping[GroundWindow, str],
+        window_texts: Mapping[Window, str],
         final: bool,
     ) -> None:
         self.reasons = Reasons()
@@ -209,7 +208,7 @@ class _Finder:
 
     def _window(
         self,
-        window: GroundWindow,
+        window: Window,
         body: Ground,
         views: Views,
         t: int,
@@ -217,14 +216,11 @@ class _Finder:
         windows: str | None,
     ) -> None:
         inner = views.through(window, t)
-        match window:
-            case TupleWindow() | GroupWindow():
-                self.reasons.counted |= inner.usable.bits
-            case NamedWindow():
-                self.reasons.counted |= views.usable.bits
-            case _:
-                pass
-        if isinstance(window, GroupWindow | NamedWindow) and not isinstance(body, _SEEKING):
+        if window.selects_input:
+            self.reasons.counted |= inner.usable.bits
+        elif not window.is_known:
+            self.reasons.counted |= views.usable.bits
+        if window.tuples_back is None and not isinstance(body, _SEEKING):
             # Without an element the window may no longer cover the time point it was needed for.
             needed = False
         if windows is None:
@@ -237,15 +233,14 @@ class _Finder:
             span = WindowSpan(text, inner.full.start, inner.full.end)
             self.reasons.windows[span] = None
         seeks = not views.negated and isinstance(body, _SEEKING)
-        if seeks and isinstance(window, TupleWindow | GroupWindow):
-            self._crowd(window, inner.full, self.reasons.used & ~before, text)
+        each = window.each if isinstance(window, GroupWindow) else window
+        if seeks and isinstance(each, TupleWindow) and not each.looks_ahead:
+            self._crowd(window, each.past, inner.full, self.reasons.used & ~before, text)
 
-    def _crowd(
-        self, window: TupleWindow | GroupWindow, inner: Stream, used: int, text: str
-    ) -> None:
+    def _crowd(self, window: Window, past: int, inner: Stream, used: int, text: str) -> None:
         """How many more tuples push the first of the used elements out of a window?"""
         used &= inner.bits
-        if not used or window.future:
+        if not used:
             return
         oldest = next(numbers_of(used))
         group: Atom | None = None
@@ -256,7 +251,7 @@ class _Finder:
             for number in self._support.presences(group, inner):
                 members |= 1 << number
         since = sum(1 for number in numbers_of(members) if number >= oldest)
-        self.reasons.crowds.append(Crowd(text, oldest, window.past - since + 1, group))
+        self.reasons.crowds.append(Crowd(text, oldest, past - since + 1, group))
 
     def _only(self, ways: Sized) -> bool:
         return self._final and len(ways) == 1

@@ -8,13 +8,13 @@ from larspark.base.atoms import Atom
 from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language import window_text
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule, Windowed
+from larspark.language.windows import Window
 from larspark.logic.traversal import formulas, occurrences, variables, walk
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import Ground, GroundAnd, ground, ground_window
 from larspark.meaning.matching import Binding, Matcher
 from larspark.meaning.open_timeline import Horizon, find_horizon
 from larspark.meaning.queries import pins_in_timeline
-from larspark.meaning.window_functions import GroundWindow
 from larspark.show.explain.knowledge import Situation
 from larspark.show.explain.support import Support
 
@@ -29,7 +29,7 @@ class Instance:
     body: GroundAnd
     horizon: Horizon
 
-    def window_texts(self) -> dict[GroundWindow, str]:
+    def window_texts(self) -> dict[Window, str]:
         """How the windows of the body are written in the rule."""
         binding = dict(self.substitution)
         return {

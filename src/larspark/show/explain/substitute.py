@@ -11,7 +11,6 @@ from larspark.language.tree import (
     At,
     AtomFormula,
     Comparison,
-    FilterWindow,
     Formula,
     Implies,
     Not,
@@ -19,7 +18,6 @@ from larspark.language.tree import (
     Reset,
     Some,
     Truth,
-    Window,
     Windowed,
 )
 from larspark.logic.traversal import term_variables
@@ -53,15 +51,10 @@ def substitute(formula: Formula, binding: Substitution) -> Formula:
         case At(time, body):
             return replace(formula, time=_term(time, binding), body=substitute(body, binding))
         case Windowed(window, body):
-            return replace(formula, window=_window(window, binding), body=substitute(body, binding))
+            bound = window.with_filters(lambda pattern: _atom(pattern, binding))
+            return replace(formula, window=bound, body=substitute(body, binding))
         case _:
             assert_never(formula)
-
-
-def _window(window: Window, binding: Substitution) -> Window:
-    if isinstance(window, FilterWindow):
-        return FilterWindow(tuple(_atom(pattern, binding) for pattern in window.patterns))
-    return window
 
 
 def _atom(atom: Atom, binding: Substitution) -> Atom:

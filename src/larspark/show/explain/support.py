@@ -11,6 +11,7 @@ from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Wildcard
+from larspark.language.windows import Window
 from larspark.meaning.grounding import (
     Ground,
     GroundAlways,
@@ -27,7 +28,7 @@ from larspark.meaning.grounding import (
 )
 from larspark.meaning.open_timeline import Horizon, time_points
 from larspark.meaning.streams import Stream
-from larspark.meaning.window_functions import GroundWindow, apply_window, matches
+from larspark.meaning.window_functions import apply_window, matches
 from larspark.show.explain.knowledge import Situation
 
 
@@ -42,7 +43,7 @@ class Views(NamedTuple):
     def flip(self) -> "Views":
         return Views(self.passive, self.active, not self.negated)
 
-    def through(self, window: GroundWindow, t: int) -> "Views":
+    def through(self, window: Window, t: int) -> "Views":
         active = apply_window(window, self.active, t)
         return Views(active, apply_window(window, self.passive, t), self.negated)
 

@@ -16,18 +16,7 @@ from larspark.analysis.signatures import head_predicates
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError
 from larspark.base.terms import Variable
-from larspark.language.tree import (
-    At,
-    AtomFormula,
-    Comparison,
-    Formula,
-    NamedWindow,
-    Reset,
-    Rule,
-    TimeWindow,
-    TupleWindow,
-    Windowed,
-)
+from larspark.language.tree import At, AtomFormula, Comparison, Formula, Reset, Rule, Windowed
 from larspark.logic.traversal import formulas, is_ground, occurrences, walk
 from larspark.meaning.answer_streams import AnswerStream
 from larspark.show.explain.knowledge import Knowledge, lay_over, ready_oracle
@@ -141,7 +130,7 @@ def _alone(known: Knowledge, proof: Proof) -> Knowledge | None:
             return None
         for formula in step.rule.body:
             if any(
-                isinstance(part, Windowed) and isinstance(part.window, TupleWindow | NamedWindow)
+                isinstance(part, Windowed) and part.window.depends_on_others
                 for part in walk(formula)
             ):
                 return None
@@ -190,9 +179,9 @@ def _moving(rules: Iterable[Rule]) -> set[Signature]:
 def _is_steady(formula: Formula, fixed: frozenset[Signature]) -> bool:
     for part in walk(formula):
         match part:
-            case Reset() | Windowed(NamedWindow()):
+            case Reset():
                 return False
-            case Windowed(TimeWindow(every=hop)) if hop != 1:
+            case Windowed(window) if not window.keeps_now:
                 return False
             case At(time, AtomFormula(atom)) if is_ground(time) or atom.signature in fixed:
                 pass
@@ -211,8 +200,8 @@ def _turning_points(known: Knowledge, answer: AnswerStream, t: int) -> Iterator[
     windows: set[tuple[int | None, int]] = {(0, 0)}
     for part in (part for rule in known.checked.rules for f in formulas(rule) for part in walk(f)):
         match part:
-            case Windowed(TimeWindow(past, future)):
-                windows.add((past, future))
+            case Windowed(window) if window.bounds is not None:
+                windows.add((window.bounds.past, window.bounds.future))
             case At(int() as pin):
                 marks.add(pin)
             case _:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from larspark.base.atoms import Atom
 from larspark.base.terms import Variable, Wildcard
 from larspark.language.printer import window_text
-from larspark.language.tree import FilterWindow, Formula, Rule, TupleWindow, Window, Windowed
+from larspark.language.tree import Formula, Rule, Windowed
 from larspark.logic.traversal import children
-from larspark.meaning.grounding import partition_keys
+from larspark.meaning.grounding import ground_window
 from larspark.meaning.streams import Stream, Universe
-from larspark.meaning.window_functions import GroundWindow, GroupWindow, apply_window
+from larspark.meaning.window_functions import apply_window
 from larspark.show.explain.proof import WindowSpan
 
 
@@ -47,19 +47,10 @@ def _through(windowed: Windowed, stream: Stream, at: int) -> tuple[str, Stream]:
     formula: Formula = windowed
     while isinstance(formula, Windowed):
         texts.append(f"[{window_text(formula.window)}]")
-        stream = apply_window(_ground(formula.window, formula.body), stream, at)
+        opened = formula.window.with_filters(_open)
+        stream = apply_window(ground_window(opened, formula.body, {}), stream, at)
         formula = formula.body
     return f"{' '.join(texts)} at {at}", stream
-
-
-def _ground(window: Window, body: Formula) -> GroundWindow:
-    match window:
-        case TupleWindow(past, future, by) if by:
-            return GroupWindow(past, future, partition_keys(by, body))
-        case FilterWindow(patterns):
-            return FilterWindow(tuple(map(_open, patterns)))
-        case _:
-            return window
 
 
 def _open(pattern: Atom) -> Atom:

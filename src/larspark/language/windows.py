@@ -1,0 +1,253 @@
+"""Windows: one class for each kind, which answers what the rest of the project asks about it.
+
+A kind states its time bounds, whether it selects input elements, how it groups them, what it
+filters, how far back it looks and how it is written. Analyses, planner and engines ask these
+questions and do not test for classes, so a new kind is one more class here, its definition in
+`meaning.window_functions`, and its evaluation in the engines that support it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
+
+from larspark.base.atoms import Atom, Signature
+from larspark.base.terms import Constant, Term, Variable
+from larspark.language.term_text import atom_text
+
+
+class Bounds(NamedTuple):
+    """The time points [pivot - past, pivot + future]; None is without bound.
+
+    The pivot is the last multiple of `every` up to the evaluation time.
+    """
+
+    past: int | None
+    future: int
+    every: int
+
+    @property
+    def back(self) -> int | None:
+        """How far before the evaluation time the bounds reach at most."""
+        return None if self.past is None else self.past + self.every - 1
+
+    @property
+    def hops(self) -> bool:
+        """Does the pivot stay behind the evaluation time?"""
+        return self.every > 1
+
+
+class Window:
+    """The questions, with the answers of a window that leaves the stream as it is."""
+
+    __slots__ = ()
+
+    # What messages call this kind.
+    noun: ClassVar[str] = "window"
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """The time bounds of a window that selects by time alone; None for all others."""
+        return None
+
+    @property
+    def selects_input(self) -> bool:
+        """Does it select input elements by how many there are, or when? Derived atoms it hides."""
+        return False
+
+    @property
+    def tuples_back(self) -> int | None:
+        """How many input elements it looks back at most; None is without bound."""
+        return 0
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Does it select input elements after the evaluation time?"""
+        return False
+
+    @property
+    def keys(self) -> tuple[Variable, ...]:
+        """What the input elements are grouped by."""
+        return ()
+
+    @property
+    def filters(self) -> tuple[Atom, ...] | None:
+        """The patterns of the atoms that it keeps; None when it keeps atoms of any form."""
+        return None
+
+    @property
+    def function(self) -> str | None:
+        """The name of a function of the user's own, of which nothing else is known."""
+        return None
+
+    @property
+    def is_known(self) -> bool:
+        """Is it defined by the language? Then more derived atoms never hide others."""
+        return self.function is None
+
+    @property
+    def depends_on_others(self) -> bool:
+        """Can further elements change which of the others it shows?"""
+        return self.selects_input or not self.is_known
+
+    @property
+    def keeps_now(self) -> bool:
+        """Is the evaluation time always among the time points that it leaves?"""
+        return self.is_known and (self.bounds is None or not self.bounds.hops)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms in it, in the order of the text."""
+        return (*self.keys, *self.filter_terms)
+
+    @property
+    def filter_terms(self) -> tuple[Term, ...]:
+        """The terms that need a value before the window has a content."""
+        return tuple(term for pattern in self.filters or () for term in pattern.args)
+
+    def with_filters(self, _change: Callable[[Atom], Atom]) -> Self:
+        """The same with changed filter patterns."""
+        return self
+
+    def ungrouped(self) -> "Window":
+        """The window that each group of elements has."""
+        return self
+
+    def text(self) -> str:
+        """What stands between the brackets."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow(Window):
+    """`[past,+future every hop]` in time points; `past` is None for the whole past, `[*]`."""
+
+    past: int | None
+    future: int = 0
+    every: int = 1
+
+    noun: ClassVar[str] = "time window"
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.past, self.future, self.every)
+
+    def text(self) -> str:
+        if self.past is None:
+            return "*"
+        size = _sides(self.past, self.future)
+        return size if self.every == 1 else f"{size} every {self.every}"
+
+
+@dataclass(frozen=True, slots=True)
+class TupleWindow(Window):
+    """`[#past,+future by Key]`: the last and the next tuples, of each group when `by` is given."""
+
+    past: int
+    future: int = 0
+    by: tuple[Variable, ...] = ()
+
+    noun: ClassVar[str] = "tuple window"
+
+    @property
+    def selects_input(self) -> bool:
+        return True
+
+    @property
+    def tuples_back(self) -> int | None:
+        return None if self.by else self.past
+
+    @property
+    def looks_ahead(self) -> bool:
+        return self.future > 0
+
+    @property
+    def keys(self) -> tuple[Variable, ...]:
+        return self.by
+
+    def ungrouped(self) -> "TupleWindow":
+        return replace(self, by=())
+
+    def text(self) -> str:
+        return f"#{_sides(self.past, self.future)}{_by(self.by)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FilterWindow(Window):
+    """`[only p(a,_), q(_)]`: the atoms that one of the patterns matches."""
+
+    patterns: tuple[Atom, ...]
+
+    noun: ClassVar[str] = "filter"
+
+    @property
+    def filters(self) -> tuple[Atom, ...]:
+        return self.patterns
+
+    def with_filters(self, change: Callable[[Atom], Atom]) -> "FilterWindow":
+        return FilterWindow(tuple(map(change, self.patterns)))
+
+    def text(self) -> str:
+        return f"only {', '.join(map(atom_text, self.patterns))}"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWindow(Window):
+    """`[mywindow(3)]`: a function registered from Python."""
+
+    name: str
+    args: tuple[Constant, ...] = ()
+
+    @property
+    def function(self) -> str:
+        return self.name
+
+    @property
+    def tuples_back(self) -> None:
+        return None
+
+    def text(self) -> str:
+        return atom_text(Atom(self.name, self.args))
+
+
+# The predicates of a partition, each with the positions of the keys.
+Positions = tuple[tuple[Signature, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWindow(Window):
+    """A partition-based window of a ground formula: a window on each group of elements, merged.
+
+    A group is a predicate of `positions` with the values at its key positions.
+    """
+
+    each: Window
+    positions: Positions
+
+    @property
+    def noun(self) -> str:  # type: ignore[override]
+        return self.each.noun
+
+    @property
+    def selects_input(self) -> bool:
+        return True
+
+    @property
+    def tuples_back(self) -> None:
+        return None
+
+    @property
+    def looks_ahead(self) -> bool:
+        return self.each.looks_ahead
+
+    def text(self) -> str:
+        return self.each.text()
+
+
+def _sides(past: int, future: int) -> str:
+    if not future:
+        return str(past)
+    return f"{past},+{future}" if past else f"+{future}"
+
+
+def _by(keys: tuple[Variable, ...]) -> str:
+    return f" by {', '.join(key.name for key in keys)}" if keys else ""
