@@ -6,7 +6,6 @@ from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.facts import Row, RowBatch
-from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
 from larspark.meaning.output_stream import models, output_stream
 from larspark.run.oracle import OracleEngine
@@ -75,28 +74,6 @@ def test_a_restored_engine_goes_on_where_the_saved_one_stopped(cut: int) -> None
     second.restore(first.save())
     append(second, [element for element in DATA if element.t > cut], 8)
     assert before + outputs(second, 8) == list(output_stream(checked(), DATA, to=8))
-
-
-def test_a_damaged_state_is_refused_and_touches_nothing() -> None:
-    saved = engine()
-    append(saved, DATA, 8)
-    state = bytearray(saved.save())
-    state[-3] ^= 1
-    target = engine()
-    append(target, DATA[:1], 1)
-    with pytest.raises(LarsparkError, match="L407: the saved state is damaged"):
-        target.restore(bytes(state))
-    with pytest.raises(LarsparkError, match="L407: this is no state"):
-        target.restore(b"something else")
-    assert outputs(target, 1) == list(output_stream(checked(), DATA[:1], to=1))
-
-
-def test_a_state_of_another_program_or_run_is_refused() -> None:
-    state = engine("q :- p(1).").save()
-    with pytest.raises(LarsparkError, match="L407: the saved state belongs to another program"):
-        engine().restore(state)
-    with pytest.raises(LarsparkError, match="L407: the saved state was made with other settings"):
-        engine("q :- p(1).", Settings(start=1)).restore(state)
 
 
 def test_models_are_those_of_the_definitions_and_change_nothing() -> None:

@@ -13,8 +13,7 @@ from larspark.feeds.live import LiveStream
 from larspark.run.history import History
 from larspark.run.protocol import Answers, Model, Settings
 from larspark.run.replay import live
-from larspark.run.session import Session
-from larspark.run.state import SavedState
+from larspark.run.session import Session, read_session
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
 from larspark.show.notebook import answer_html
 
@@ -174,7 +173,8 @@ class Reasoner:
 
         What arrived before is in the state of the engine; it cannot be explained any more.
         """
-        saved = SavedState.from_bytes(Path(path).read_bytes())
+        state = Path(path).read_bytes()
+        saved, _ = read_session(state)
         settings = saved.settings
         reasoner = cls(
             program,
@@ -186,6 +186,6 @@ class Reasoner:
             time_limit=settings.time_limit,
             incremental=settings.incremental,
         )
-        reasoner.session.restore(saved.to_bytes())
+        reasoner.session.restore(state)
         reasoner._history.forget_up_to(saved.latest)
         return reasoner

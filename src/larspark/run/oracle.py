@@ -1,21 +1,15 @@
 """The evaluator of the definitions as an engine: slow, exact, for every program."""
 
-import json
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element
 from larspark.base.facts import AnyBatch
-from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import constant
 from larspark.meaning.output_stream import Oracle
 from larspark.run.answers import ListedModels, PointAnswers
 from larspark.run.protocol import Model, Point, Settings
-
-_MAGIC = b"larspark oracle 1\n"
+from larspark.run.state import State, atom_fields, atom_of
 
 
 class OracleEngine(ListedModels):
@@ -82,37 +76,35 @@ class OracleEngine(ListedModels):
             oracle.step(self._elements, point)
         return oracle
 
-    def save(self) -> bytes:
-        """The elements and what was answered, as JSON behind a version and a checksum."""
+    def save(self) -> State:
+        """The elements, and what was answered last."""
         oracle = self._oracle
-        state = {
-            "program": repr(self._checked.program),
-            "settings": self._settings,
-            "elements": [_to_json(element) for element in self._elements],
-            "latest": self._latest,
-            "answered": self._answered,
-            "start": None if oracle is None else oracle.start,
-            "remembered": [_to_json(e) for e in oracle.remembered] if oracle else [],
-            "previous": [_to_json(Element(0, atom)) for atom in oracle.previous] if oracle else [],
-        }
-        payload = json.dumps(state, separators=(",", ":")).encode()
-        return _MAGIC + zlib.crc32(payload).to_bytes(4, "big") + payload
+        remembered = oracle.remembered if oracle else ()
+        return State(
+            {
+                "elements": [[t, *atom_fields(atom)] for t, atom in self._elements],
+                "latest": self._latest,
+                "answered": self._answered,
+                "start": None if oracle is None else oracle.start,
+                "remembered": [[t, *atom_fields(atom)] for t, atom in remembered],
+                "previous": [atom_fields(atom) for atom in oracle.previous] if oracle else [],
+            }
+        )
 
-    def restore(self, state: bytes) -> None:
-        """Continue from a saved state of the same program."""
-        saved = _checked_payload(state)
-        if saved["program"] != repr(self._checked.program):
-            raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
-        if saved["settings"] != list(self._settings):
-            raise LarsparkError(Problem("L407", "the saved state was made with other settings"))
-        self._elements = [_from_json(row) for row in saved["elements"]]
-        self._latest = saved["latest"]
-        self._answered = saved["answered"]
+    def restore(self, state: State) -> None:
+        """Continue from a state."""
+        values = state.values
+        elements, remembered = (
+            [Element(t, atom_of(fields)) for t, *fields in values[name]]
+            for name in ("elements", "remembered")
+        )
+        previous = frozenset(map(atom_of, values["previous"]))
+        start, latest, answered = values["start"], values["latest"], values["answered"]
+        self._elements, self._latest, self._answered = elements, latest, answered
         self._oracle = None
-        if saved["start"] is not None:
-            oracle = self._begin(saved["start"])
-            oracle.remembered = [_from_json(row) for row in saved["remembered"]]
-            oracle.previous = frozenset(_from_json(row).atom for row in saved["previous"])
+        if start is not None:
+            oracle = self._begin(start)
+            oracle.remembered, oracle.previous = remembered, previous
 
     def _begin(self, start: int) -> Oracle:
         settings = self._settings
@@ -140,23 +132,3 @@ class OracleEngine(ListedModels):
         # What the last tick says is what later time points follow and remember.
         oracle.follow(answer, t)
         return ticks
-
-
-def _to_json(element: Element) -> list[Any]:
-    return [element.t, element.atom.predicate, *element.atom.args]
-
-
-def _from_json(row: list[Any]) -> Element:
-    t, predicate, *args = row
-    return Element(t, Atom(predicate, tuple(map(constant, args))))
-
-
-def _checked_payload(state: bytes) -> dict[str, Any]:
-    checksum, payload = state[len(_MAGIC) : len(_MAGIC) + 4], state[len(_MAGIC) + 4 :]
-    if not state.startswith(_MAGIC):
-        message = "this is no state that the oracle of this version has saved"
-        raise LarsparkError(Problem("L407", message))
-    if zlib.crc32(payload).to_bytes(4, "big") != checksum:
-        raise LarsparkError(Problem("L407", "the saved state is damaged"))
-    saved: dict[str, Any] = json.loads(payload)
-    return saved

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from larspark.base.atoms import Atom
 from larspark.base.facts import AnyBatch
+from larspark.run.state import State
 
 
 class Point(NamedTuple):
@@ -90,8 +91,11 @@ class Engine(Protocol):
     def brave(self, at: int) -> Model | None:
         """What at least one answer stream at a time point holds; None without one."""
 
-    def save(self) -> bytes:
-        """The whole state, versioned and checked, without pickle."""
+    def save(self) -> State:
+        """Everything that later answers depend on, which shares nothing with the engine."""
 
-    def restore(self, state: bytes) -> None:
-        """Continue from a saved state of the same program; anything else is an error."""
+    def restore(self, state: State) -> None:
+        """Continue from a state of the same program and settings.
+
+        One that cannot be read raises an error of `state.MALFORMED` and changes nothing.
+        """

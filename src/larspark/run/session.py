@@ -5,19 +5,53 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import pyarrow.compute as pc
 
 from larspark.analysis.checked import Checked
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
+from larspark.language import program_text
 from larspark.run.protocol import Answers, Engine, Model, Settings
 from larspark.run.registry import WATCHING, choose, make_engine
-from larspark.run.state import SavedState, program_identity
+from larspark.run.state import (
+    MALFORMED,
+    SavedState,
+    State,
+    program_identity,
+    refused,
+    unreadable,
+)
 
 # Engines add window sizes to time points and must stay within 64 bits.
 FURTHEST = 2**59
+
+
+_KIND = "session"
+
+
+class SessionHeader(NamedTuple):
+    """What a session knows beside its engine."""
+
+    engine: str
+    settings: Settings
+    start: int | None
+    answered: int | None
+    latest: int | None
+    next_seq: int
+
+
+def read_session(data: bytes) -> tuple[SessionHeader, SavedState]:
+    """A saved session, checked as far as that needs no program."""
+    saved = SavedState.from_bytes(data, _KIND)
+    try:
+        engine, settings, *others = saved.state.values["session"]
+        header = SessionHeader(engine, Settings(*settings), *others)
+    except MALFORMED as error:
+        raise unreadable(error) from error
+    return header, saved
 
 
 class Session:
@@ -35,6 +69,7 @@ class Session:
             raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
         _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
         self.checked = checked
+        self._background = frozenset(background)
         self._settings = settings
         self._own = sorted(checked.elements, key=lambda element: element.t)
         self.last_own = self._own[-1].t if self._own else None
@@ -44,11 +79,12 @@ class Session:
         self.start = settings.start
         self.answered: int | None = None
         self.engine_name = choose(checked, settings).name if engine == "auto" else engine
-        self.engine: Engine = make_engine(self.engine_name, checked, background, settings)
+        self.engine: Engine = make_engine(self.engine_name, checked, self._background, settings)
 
     @cached_property
     def _identity(self) -> str:
-        return program_identity(self.checked)
+        background = map(atom_text, self._background)
+        return program_identity(program_text(self.checked.program), background)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -110,31 +146,34 @@ class Session:
         return self.engine.brave(at)
 
     def save(self) -> bytes:
-        """The whole state, from which `restore` goes on."""
-        return SavedState(
-            self._identity,
+        """The whole state, from which `restore` continues."""
+        header = SessionHeader(
             self.engine_name,
             self._settings,
             self.start,
             self.answered,
             self._latest,
             self._next_seq,
-            self.engine.save(),
-        ).to_bytes()
+        )
+        engine = self.engine.save()
+        values = {"session": header, "engine": engine.values}
+        return SavedState(_KIND, self._identity, State(values, engine.arrays)).to_bytes()
 
-    def restore(self, state: bytes) -> None:
-        """Go on from a saved state of the same program, engine and settings."""
-        saved = SavedState.from_bytes(state)
+    def restore(self, data: bytes) -> None:
+        """Continue from a saved state of the same program, engine and settings."""
+        header, saved = read_session(data)
         if saved.program != self._identity:
-            raise LarsparkError(Problem("L407", "the saved state belongs to another program"))
-        if saved.engine != self.engine_name:
-            message = f"the saved state belongs to the engine `{saved.engine}`"
-            raise LarsparkError(Problem("L407", message))
-        if saved.settings != self._settings:
-            raise LarsparkError(Problem("L407", "the saved state was made with other settings"))
-        self.engine.restore(saved.payload)
-        self.start, self.answered = saved.start, saved.answered
-        self._latest, self._next_seq = saved.latest, saved.next_seq
+            raise refused("the saved state belongs to another program or other background data")
+        if header.engine != self.engine_name:
+            raise refused(f"the saved state belongs to the engine `{header.engine}`")
+        if header.settings != self._settings:
+            raise refused("the saved state was made with other settings")
+        try:
+            self.engine.restore(State(saved.state.values["engine"], saved.state.arrays))
+        except MALFORMED as error:
+            raise unreadable(error) from error
+        self.start, self.answered = header.start, header.answered
+        self._latest, self._next_seq = header.latest, header.next_seq
         if self._latest is not None:
             self._own = [element for element in self._own if element.t > self._latest]
 

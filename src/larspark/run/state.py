@@ -1,88 +1,187 @@
-"""The saved state of a session: a header in JSON, then the engine's own bytes.
+"""Saved states: one format for sessions with their engines, and for the shards of Spark streams.
 
-Everything is checked before anything is used: length, checksum, version, program. Nothing in it
-is ever run.
+    larspark state 3 | digest and length | header (JSON) | arrays | attached state, if any
+
+The header names the kind of state, the program it belongs to, plain values, and the type and shape
+of every array. Length, digest, version and kind are checked before anything is used, and nothing in
+a state is ever executed.
 """
 
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-from larspark.analysis.checked import Checked
+import numpy as np
+from numpy.typing import NDArray
+
+from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
-from larspark.language import program_text
-from larspark.run.protocol import Settings
+from larspark.base.terms import constant
 
-_MAGIC = b"larspark state 1\n"
+Array: TypeAlias = NDArray[np.int64] | NDArray[np.uint8]
+
+_FORMAT = "larspark state 3"
+_MAGIC = f"{_FORMAT}\n".encode()
+# Every format of earlier versions begins with such a line.
+_EARLIER = re.compile(rb"(larspark [a-z, ]{1,40} [0-9]{1,6})\n")
 _DIGEST = 2 * hashlib.sha256().digest_size
-_LONGEST_HEADER = 1 << 24
+_TYPES: dict[str, np.dtype[Any]] = {"i8": np.dtype("<i8"), "u1": np.dtype("u1")}
+# What reading a header that is not what it should be can raise.
+MALFORMED = (ValueError, KeyError, TypeError, IndexError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Plain values by name, and arrays by name."""
+
+    values: dict[str, Any]
+    arrays: dict[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """What a session has to know to go on."""
+    """A state with what it is a state of: `kind`, and the identity of the program.
 
+    The digest of a state covers only the digest of the one attached to it, so that a state can be
+    read without hashing the other again; the attached one is checked when it is read itself.
+    """
+
+    kind: str
     program: str
-    engine: str
-    settings: Settings
-    start: int | None
-    answered: int | None
-    latest: int | None
-    next_seq: int
-    payload: bytes
+    state: State
+    attached: bytes = b""
 
     def to_bytes(self) -> bytes:
-        header: dict[str, Any] = {
+        arrays = {name: [_type(array), *array.shape] for name, array in self.state.arrays.items()}
+        header = {
+            "kind": self.kind,
             "program": self.program,
-            "engine": self.engine,
-            "settings": list(self.settings),
-            "start": self.start,
-            "answered": self.answered,
-            "latest": self.latest,
-            "next_seq": self.next_seq,
-            "length": len(self.payload),
+            "values": self.state.values,
+            "arrays": arrays,
+            "attached": _attachment(self.attached),
         }
-        text = json.dumps(header).encode()
-        return b"".join((_MAGIC, _digest(text, self.payload), b"\n", text, b"\n", self.payload))
+        parts = [json.dumps(header, separators=(",", ":")).encode(), b"\n"]
+        for name, array in self.state.arrays.items():
+            parts.append(np.ascontiguousarray(array, _TYPES[arrays[name][0]]).tobytes())
+        front = b"%s %d\n" % (_digest(parts), sum(map(len, parts)))
+        return b"".join((_MAGIC, front, *parts, self.attached))
 
     @classmethod
-    def from_bytes(cls, state: bytes) -> "SavedState":
-        """Read a saved state; anything else is refused."""
-        if not state.startswith(_MAGIC):
-            raise _refused("this is no state that larspark of this version has saved")
-        digest, _, rest = state[len(_MAGIC) :].partition(b"\n")
-        text, _, payload = rest.partition(b"\n")
-        if _digest(text, payload) != digest:
-            raise _refused("the saved state is damaged")
-        if len(text) > _LONGEST_HEADER:
-            raise _refused("the saved state has a header that is too long")
-        header = json.loads(text)
+    def from_bytes(cls, data: bytes, kind: str) -> "SavedState":
+        """Read a saved state of a kind; anything else is refused."""
+        _check_format(data)
+        front, _, rest = data[len(_MAGIC) :].partition(b"\n")
+        digest, _, length = front.partition(b" ")
+        size = int(length) if length.isdigit() else -1
+        body, attached = rest[:size], rest[size:]
+        if size < 0 or len(body) != size or _digest([body]) != digest:
+            raise refused("the saved state is damaged")
         try:
-            length = header.pop("length")
-            saved = cls(payload=payload, **header | {"settings": Settings(*header["settings"])})
-        except (KeyError, TypeError, AttributeError):
-            raise _refused("the saved state lacks what a state has") from None
-        if length != len(payload):
-            raise _refused("the saved state is damaged")
-        return saved
+            found = _read(body, attached)
+        except MALFORMED as error:
+            raise unreadable(error) from error
+        if found.kind != kind:
+            raise refused(f"this is the saved state of a {found.kind}, not of a {kind}")
+        return found
 
 
-def _digest(header: bytes, payload: bytes) -> bytes:
-    digest = hashlib.sha256(header)
-    digest.update(payload)
+def _check_format(data: bytes) -> None:
+    if data.startswith(_MAGIC):
+        return
+    earlier = _EARLIER.match(data)
+    if earlier is None:
+        raise refused("this is no saved state of larspark")
+    message = f"the saved state has the format `{earlier[1].decode()}`"
+    hint = "restore it with the version that saved it, or run the program over the stream again"
+    raise LarsparkError(Problem("L407", f"{message}; this version reads `{_FORMAT}`", hint=hint))
+
+
+def _read(body: bytes, attached: bytes) -> SavedState:
+    text, _, payload = body.partition(b"\n")
+    header = json.loads(text)
+    if header["attached"] != _attachment(attached):
+        raise ValueError("the attached state is another one")
+    arrays: dict[str, Array] = {}
+    position = 0
+    for name, (kind, *shape) in header["arrays"].items():
+        if any(type(length) is not int or length < 0 for length in shape):
+            raise ValueError(f"the array `{name}` has the shape {shape}")
+        count = int(np.prod(shape, dtype=object))
+        flat = np.frombuffer(payload, _TYPES[kind], count, position)
+        # A copy, which is aligned and may be written to.
+        arrays[name] = flat.astype(_TYPES[kind].newbyteorder("=")).reshape(shape)
+        position += flat.nbytes
+    if position != len(payload):
+        raise ValueError("there is more than the header says")
+    values: dict[str, Any] = dict(header["values"])
+    return SavedState(
+        str(header["kind"]), str(header["program"]), State(values, arrays), bytes(attached)
+    )
+
+
+def _type(array: Array) -> str:
+    return "u1" if array.dtype == np.uint8 else "i8"
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
     return digest.hexdigest().encode()
 
 
-def digest_of(state: bytes) -> bytes:
-    """The digest that a saved state carries: the same for the same state, no other has it."""
-    return state[len(_MAGIC) : len(_MAGIC) + _DIGEST]
+def digest_of(saved: bytes) -> bytes:
+    """The digest that a saved state carries; no other state has the same."""
+    return saved[len(_MAGIC) : len(_MAGIC) + _DIGEST]
 
 
-def program_identity(checked: Checked) -> str:
-    """What tells a program from others: a digest of its normalized text."""
-    return hashlib.sha256(program_text(checked.program).encode()).hexdigest()
+def _attachment(saved: bytes) -> list[Any]:
+    return [len(saved), digest_of(saved).decode(errors="replace")]
 
 
-def _refused(message: str) -> LarsparkError:
+def program_identity(program: str, background: Iterable[str]) -> str:
+    """A digest of the normalized text of a program and of its background data."""
+    text = "\n".join([program, *sorted(background)])
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def refused(message: str) -> LarsparkError:
+    """The error for a saved state that is unusable."""
     return LarsparkError(Problem("L407", message))
+
+
+def unreadable(error: Exception) -> LarsparkError:
+    """The error for a saved state whose parts are not what they should be."""
+    return refused(f"the saved state cannot be read: {error}")
+
+
+def byte_array(data: bytes) -> NDArray[np.uint8]:
+    """Bytes as an array of a state."""
+    return np.frombuffer(data, np.uint8)
+
+
+def nested(states: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
+    """The arrays of several parts, each name prefixed by its part."""
+    return {f"{part}/{name}": a for part, arrays in states.items() for name, a in arrays.items()}
+
+
+def of_part(arrays: Mapping[str, Array], part: str) -> dict[str, Any]:
+    """The arrays of one part, by their own names."""
+    prefix = f"{part}/"
+    return {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
+
+
+def atom_fields(atom: Atom) -> list[Any]:
+    """An atom as a JSON list: its predicate, then its arguments."""
+    return [atom.predicate, *atom.args]
+
+
+def atom_of(fields: Iterable[Any]) -> Atom:
+    """The atom of such a list."""
+    predicate, *args = fields
+    if not isinstance(predicate, str):
+        raise ValueError(f"{predicate!r} is no predicate")
+    return Atom(predicate, tuple(map(constant, args)))

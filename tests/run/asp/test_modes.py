@@ -15,7 +15,6 @@ from tests.run.asp.random_programs import (
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
-from larspark.base.problems import LarsparkError
 from larspark.run.answer_sets import grounder
 from larspark.run.answer_sets import live_solver as live
 from larspark.run.answer_sets.asp_engine import AspEngine
@@ -104,19 +103,3 @@ def test_push_mode_answers_at_the_start_of_a_time_point_and_after_each_element()
             (2, 3, ["last(3)"]),
             (3, 3, ["last(3)"]),
         ]
-
-
-def test_a_state_of_another_program_or_a_damaged_one_is_refused_and_changes_nothing() -> None:
-    one, other = checked("#input p/0.\na :- p."), checked("#input p/0.\nb :- p.")
-    assert one is not None
-    assert other is not None
-    engine = AspEngine(one, (), Settings())
-    engine.append(batch([Element(1, Atom("p"))], 1))
-    state = engine.save()
-    for wrong in (b"", state[:-1], state[:-1] + b"x", AspEngine(other, (), Settings()).save()):
-        with pytest.raises(LarsparkError) as refusal:
-            engine.restore(wrong)
-        assert refusal.value.problems[0].code == "L407"
-    assert [p.atoms for p in engine.advance(1).points()] == [frozenset({Atom("a")})]
-    with pytest.raises(LarsparkError):
-        AspEngine(one, [fact("p", 1)], Settings()).restore(state)

@@ -13,7 +13,6 @@ from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import ColumnBatch, Row, RowBatch, Segment
-from larspark.base.problems import LarsparkError
 from larspark.base.terms import constant
 from larspark.feeds.stream import Stream
 from larspark.language import parse_program
@@ -260,30 +259,6 @@ def test_a_rule_is_not_tried_where_one_of_its_formulas_holds_nowhere() -> None:
 
 
 # What is saved
-
-
-def test_a_state_that_is_cut_or_changed_anywhere_is_refused_and_touches_nothing() -> None:
-    running, twin = filled(), filled()
-    state = engine(running).save()
-    rng = np.random.default_rng(3)
-    for place in [0, 40, *rng.integers(0, len(state), 40).tolist()]:
-        damaged = bytearray(state)
-        damaged[place] ^= 1 << int(rng.integers(0, 8))
-        for broken in (bytes(damaged), state[:place], state + b"x"):
-            with pytest.raises(LarsparkError) as refused:
-                engine(running).restore(broken)
-            assert refused.value.problems[0].code == "L407"
-    assert outputs(running.advance(40)) == outputs(twin.advance(40))
-
-
-def test_a_state_of_another_program_background_or_setting_is_refused() -> None:
-    state = engine(filled()).save()
-    other = IntervalEngine(checked(PROGRAM + "more :- seen(_)."), (), Settings())
-    elsewhere = IntervalEngine(checked(PROGRAM), [Atom("known", (1,))], Settings())
-    pushing = IntervalEngine(checked(PROGRAM), (), Settings(push=True))
-    for wrong in (other, elsewhere, pushing):
-        with pytest.raises(LarsparkError, match="another program, background or settings"):
-            wrong.restore(state)
 
 
 def test_a_state_before_the_first_answer_keeps_what_waits() -> None:

@@ -15,11 +15,12 @@ from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.answer_sets.evaluators import Derived, Evaluator
 from larspark.run.answer_sets.solver import Solvable, TimeLimitError, in_order
-from larspark.run.answer_sets.state import State, program_identity, read_state, write_state
+from larspark.run.answer_sets.stepping_state import SteppingState
 from larspark.run.answer_sets.stream_views import Elements, View
 from larspark.run.answer_sets.task import Task
 from larspark.run.answers import PointAnswers
 from larspark.run.protocol import Model, Point, Settings
+from larspark.run.state import State
 
 
 class SteppingEngine(ABC):
@@ -128,20 +129,18 @@ class SteppingEngine(ABC):
         """What is kept: elements of the stream, and ground rules from tick to tick."""
         return {"elements": len(self._elements), "ground rules": self._evaluator.size()}
 
-    def save(self) -> bytes:
-        """What the engine needs to go on, as JSON behind a version and a checksum."""
-        return write_state(self._state())
+    def save(self) -> State:
+        """Everything that later answers depend on."""
+        return self._state().to_state()
 
-    def restore(self, state: bytes) -> None:
-        """Continue from a saved state of the same program and settings."""
-        self._adopt(
-            read_state(state, program_identity(self._checked, self._background), self._settings)
-        )
+    def restore(self, state: State) -> None:
+        """Continue from a state; one that cannot be read changes nothing."""
+        twin = self._copy()
+        twin._adopt(SteppingState.of(state))
+        self.__dict__.update(twin.__dict__)
 
-    def _state(self) -> State:
-        return State(
-            program=program_identity(self._checked, self._background),
-            settings=self._settings,
+    def _state(self) -> SteppingState:
+        return SteppingState(
             kept=[(a.t, a.atom, a.number is not None) for a in self._elements],
             arrived=self._elements.arrived,
             waiting=list(self._waiting),
@@ -151,8 +150,8 @@ class SteppingEngine(ABC):
             previous=sorted(self._previous, key=atom_text),
         )
 
-    def _adopt(self, state: State) -> None:
-        self.__dict__.update(self._copy().__dict__)
+    def _adopt(self, state: SteppingState) -> None:
+        """Let an engine without any state go on from this one."""
         self._start, self._latest, self._answered = state.start, state.latest, state.answered
         self._previous = frozenset(state.previous)
         self._waiting.extend(state.waiting)

@@ -1,7 +1,6 @@
 """The interval engine: stratified programs, worked off as intervals of evaluation time."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 from weakref import ref
 
@@ -30,10 +29,10 @@ from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
 from larspark.run.interval.network_builder import Builder
 from larspark.run.interval.run_clock import Clock
-from larspark.run.interval.saving import State, identity, nested, of_part, pack, refused, unpack
 from larspark.run.interval.stage_exchange import Derived, Handover, handed_on, handed_over
 from larspark.run.interval.tuple_windows import Arrived
 from larspark.run.protocol import Answers, Model, Point, Settings
+from larspark.run.state import State, nested, of_part
 
 # After so many steps everything is looked through for what can be forgotten.
 _HOUSEKEEPING = 128
@@ -148,20 +147,19 @@ class IntervalEngine(ListedModels):
         if other._network is not None:
             yield Model(other._network.derived_at(at, self._checked.shown, other._constants.values))
 
-    def save(self) -> bytes:
+    def save(self) -> State:
         """The whole state: elements that lie ahead, and the rows of all stores."""
         self._close_answers()
         if self._network is not None:
             self._network.rest()
         waiting = self._arrivals.waiting()
         values: dict[str, object] = {
-            "identity": self._identity,
             "start": self._start,
             "answered": self._answered,
             "arrived": self._arrived,
-            "constants": self._constants.values,
+            "constants": list(self._constants.values),
             "own": self._constants.own,
-            "free": self._constants.free,
+            "free": list(self._constants.free),
             "latest": self._arrivals.latest,
             "waiting": [list(signature) for signature in waiting],
         }
@@ -173,41 +171,32 @@ class IntervalEngine(ListedModels):
             values["clock"] = [clock.end, clock.floor, clock.last]
             for number, keeper in enumerate(self._network.keepers):
                 parts[f"store {number}"] = keeper.state()
-        return pack(State(values, nested(parts)))
+        return State(values, nested(parts))
 
-    def restore(self, state: bytes) -> None:
-        """Continue from a saved state of the same program; anything else touches nothing."""
-        values, arrays = unpack(state)
-        if values.get("identity") != self._identity:
-            raise refused("the saved state belongs to another program, background or settings")
+    def restore(self, state: State) -> None:
+        """Continue from a state; one that cannot be read changes nothing."""
+        values, arrays = state.values, state.arrays
+        start, answered, arrived = values["start"], values["answered"], values["arrived"]
         constants = Constants()
         arrivals = Arrivals(constants, self._settings.start)
         network = None
-        try:
-            constants.load(values["constants"], values["free"], values["own"])
-            chunks = {
-                Signature(*signature): Chunk(**of_part(arrays, f"waiting {number}"))
-                for number, signature in enumerate(values["waiting"])
-            }
-            arrivals.load(chunks, values["latest"])
-            if "clock" in values:
-                end, floor, last = values["clock"]
-                clock = Clock(values["start"], end, floor, last, self._settings.hindsight)
-                network = self._build(clock, constants)
-                network.resume(floor, last)
-                for number, keeper in enumerate(network.keepers):
-                    keeper.load(of_part(arrays, f"store {number}"))
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise refused(f"the saved state cannot be read: {error}") from error
+        constants.load(values["constants"], values["free"], values["own"])
+        chunks = {
+            Signature(*signature): Chunk(**of_part(arrays, f"waiting {number}"))
+            for number, signature in enumerate(values["waiting"])
+        }
+        arrivals.load(chunks, values["latest"])
+        if "clock" in values:
+            end, floor, last = values["clock"]
+            clock = Clock(start, end, floor, last, self._settings.hindsight)
+            network = self._build(clock, constants)
+            network.resume(floor, last)
+            for number, keeper in enumerate(network.keepers):
+                keeper.load(of_part(arrays, f"store {number}"))
         self._close_answers()
         self._holding = Holding()
         self._constants, self._arrivals, self._network = constants, arrivals, network
-        self._start, self._answered = values["start"], values["answered"]
-        self._arrived = values["arrived"]
-
-    @cached_property
-    def _identity(self) -> str:
-        return identity(self._checked.program, self._background, self._settings)
+        self._start, self._answered, self._arrived = start, answered, arrived
 
     def stats(self) -> Stats:
         """What the engine holds, and what it has done and need not do."""

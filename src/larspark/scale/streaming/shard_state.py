@@ -1,30 +1,30 @@
 """What a shard knows between two micro-batches: our own bytes, checked before anything is used."""
 
 import hashlib
-import json
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.run.state import digest_of
+from larspark.run.state import MALFORMED, Array, SavedState, State, byte_array, program_identity
 from larspark.scale.pack import to_bytes
 from larspark.scale.piece_step import Facts
 from larspark.scale.streaming.stream_job import Live
 
-_MAGIC = b"larspark shard 2\n"
+_KIND = "shard"
 
 OPEN = pa.schema([("atom", pa.string()), ("from", pa.int64())])
 
 
 class Identity(NamedTuple):
-    """What a state was made for; a state of something else cannot be gone on from.
+    """What a state was made for; a state of something else is unusable.
 
-    `key` says where in a predicate its key is, `everywhere` which facts all shards get.
+    `digest` is the identity of the program with its background data. `key` says where in a
+    predicate its key is, `everywhere` which facts all shards get.
     """
 
+    digest: str
     program: str
     background: str
     engine: str
@@ -62,8 +62,9 @@ class ShardState:
 
     def to_bytes(self) -> bytes:
         facts = [*self.held, *self.kept]
-        parts = [to_bytes(self.holding), *(to_bytes(each.table) for each in facts)]
-        header: dict[str, Any] = {
+        tables = {"holding": self.holding}
+        tables |= {f"facts {number}": each.table for number, each in enumerate(facts)}
+        values: dict[str, Any] = {
             "identity": self.identity._asdict(),
             "first": self.first,
             "latest": self.latest,
@@ -73,11 +74,10 @@ class ShardState:
             "held": [(facts.place, facts.predicate) for facts in self.held],
             "kept_from": self.kept_from,
             "kept": [(facts.place, facts.predicate) for facts in self.kept],
-            "lengths": [len(part) for part in parts],
         }
-        rest = b"".join((json.dumps(header).encode(), b"\n", *parts))
-        front = _digest(rest, self.session), str(len(self.session)).encode()
-        return b"".join((_MAGIC, b" ".join(front), b"\n", rest, self.session))
+        arrays: dict[str, Array] = {n: byte_array(to_bytes(table)) for n, table in tables.items()}
+        state = State(values, arrays)
+        return SavedState(_KIND, self.identity.digest, state, self.session).to_bytes()
 
 
 def fresh_state(live: Live) -> ShardState:
@@ -102,20 +102,23 @@ def read_state(state: bytes) -> ShardState:
 
     A session is only looked at when it is restored, and has a digest of its own for that.
     """
-    if not state.startswith(_MAGIC):
-        raise damaged("the state of a shard was not written by larspark of this version")
-    front, _, body = state[len(_MAGIC) :].partition(b"\n")
-    digest, _, length = front.partition(b" ")
-    end = len(body) - int(length) if length.isdigit() else 0
-    rest, session = body[:end], body[end:]
-    if end <= 0 or _digest(rest, session) != digest:
-        raise damaged("the state of a shard is damaged")
-    text, _, payload = rest.partition(b"\n")
-    header = json.loads(text)
-    parts = _cut(payload, header["lengths"])
-    holding, *facts = (pa.ipc.open_stream(part).read_all() for part in parts)
+    try:
+        saved = SavedState.from_bytes(state, _KIND)
+        return _read(saved.state, saved.attached)
+    except LarsparkError as error:
+        [problem] = error.problems
+        raise damaged(f"the state of a shard cannot be read: {problem.message}") from None
+    except (pa.ArrowInvalid, *MALFORMED) as error:
+        raise damaged(f"the state of a shard cannot be read: {error}") from error
+
+
+def _read(state: State, session: bytes) -> ShardState:
+    header, arrays = state.values, state.arrays
     names = [*header["held"], *header["kept"]]
-    listed = [Facts(place, name, table) for (place, name), table in zip(names, facts, strict=True)]
+    listed = [
+        Facts(place, predicate, _table(arrays[f"facts {number}"]))
+        for number, (place, predicate) in enumerate(names)
+    ]
     count = len(header["held"])
     return ShardState(
         identity=_identity(header["identity"]),
@@ -127,9 +130,13 @@ def read_state(state: bytes) -> ShardState:
         held=tuple(listed[:count]),
         kept_from=header["kept_from"],
         kept=tuple(listed[count:]),
-        holding=holding,
+        holding=_table(arrays["holding"]),
         session=session,
     )
+
+
+def _table(data: Array) -> pa.Table:
+    return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
 
 
 def identity(live: Live) -> Identity:
@@ -137,6 +144,7 @@ def identity(live: Live) -> Identity:
     job = live.loaded.job
     background = hashlib.sha256("\n".join(job.background).encode()).hexdigest()
     return Identity(
+        program_identity(job.program, job.background),
         job.program,
         background,
         job.engine,
@@ -155,21 +163,7 @@ def _identity(header: dict[str, Any]) -> Identity:
     return Identity(**header | lists)
 
 
-def _digest(rest: bytes, session: bytes) -> bytes:
-    """The digest of a state; of a session only its own digest is in it."""
-    digest = hashlib.sha256(rest)
-    digest.update(digest_of(session))
-    return digest.hexdigest().encode()
-
-
-def _cut(payload: bytes, lengths: Sequence[int]) -> Iterator[bytes]:
-    place = 0
-    for length in lengths:
-        yield payload[place : place + length]
-        place += length
-
-
 def damaged(message: str) -> LarsparkError:
-    """The error about a state that cannot be gone on from."""
+    """The error about an unusable state."""
     hint = "go back to a copy of the checkpoint, or begin with a new one"
     return LarsparkError(Problem("L492", message, hint=hint))
