@@ -1,9 +1,11 @@
 """Programs of Ticker and Laser, and where those tools misread what is written."""
 
+from pathlib import Path
+
 import pytest
 
 from larspark.base.problems import Severity
-from larspark.language import Parsed, parse_program, program_text
+from larspark.language import DIALECTS, Parsed, load_program, parse_program, program_text
 
 # The content-retrieval program of the Ticker paper, in the notation of its tool.
 CACHING = """
@@ -189,3 +191,47 @@ def test_a_window_into_the_future_is_read_as_defined_with_a_warning() -> None:
     assert warned(parsed) == ["L145"]
     assert parsed.program is not None
     assert program_text(parsed.program) == "a :- [3,+1] some b.\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("a.lars", "a :- [5] some b."),
+        ("a.ticker", "#tick 1 s. a :- b [5]."),
+        ("a.laser", "a :- time_win(5, 0, 1, diamond(b))"),
+        ("a.txt", "a :- b [5]."),
+    ],
+)
+def test_the_suffix_of_a_file_names_its_dialect(tmp_path: Path, file: str, text: str) -> None:
+    (tmp_path / file).write_text(text)
+    parsed = load_program(tmp_path / file)
+    assert parsed.program is not None
+    assert program_text(parsed.program).endswith("a :- [5] some b.\n")
+
+
+def test_a_named_dialect_goes_before_the_suffix(tmp_path: Path) -> None:
+    (tmp_path / "a.laser").write_text("a :- b [5].")
+    assert load_program(tmp_path / "a.laser").program is None
+    assert load_program(tmp_path / "a.laser", "ticker").program is not None
+
+
+def test_dialects_share_no_suffix_and_are_listed_by_name() -> None:
+    suffixes = [suffix for dialect in DIALECTS.values() for suffix in dialect.suffixes]
+    assert len(suffixes) == len(set(suffixes))
+    assert [dialect.name for dialect in DIALECTS.values()] == list(DIALECTS)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "place"),
+    [
+        ("lars", "a.\n  b :- c d.", (2, 10)),
+        ("ticker", "a.\n  b :- c d.", (2, 10)),
+        ("laser", "a :- b\n  c :- d e", (2, 10)),
+    ],
+)
+def test_problems_have_places_in_the_original_text(
+    dialect: str, text: str, place: tuple[int, int]
+) -> None:
+    (problem,) = parse_program(text, dialect=dialect).problems
+    assert problem.span is not None
+    assert (problem.span.line, problem.span.column) == place

@@ -60,8 +60,11 @@ class Program:
         return cls._accept(parse_program(text, source=source, dialect=dialect))
 
     @classmethod
-    def load(cls, path: str | Path, *, dialect: str = "lars") -> "Program":
-        """Read a program from a file, with the files it includes."""
+    def load(cls, path: str | Path, *, dialect: str | None = None) -> "Program":
+        """Read a program from a file, with the files it includes.
+
+        Without `dialect` the suffix of the file decides: `.lars`, `.ticker` or `.laser`.
+        """
         return cls._accept(load_program(path, dialect=dialect))
 
     @classmethod

@@ -9,7 +9,7 @@ from larspark import api
 from larspark.base.problems import LarsparkError, Severity
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts
-from larspark.cli.options import BackgroundFiles, Dialect, DialectOption, JsonOption, ProgramFile
+from larspark.cli.options import BackgroundFiles, DialectOption, JsonOption, ProgramFile
 from larspark.scale.cuts import explain_cuts
 from larspark.show.report import problem_json
 from larspark.show.terminal import complain, writer
@@ -28,13 +28,13 @@ def check(
     spark: Annotated[
         bool, typer.Option("--spark", help="Show how Spark can cut the work.")
     ] = False,
-    dialect: DialectOption = Dialect.LARS,
+    dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say everything that is wrong with a program, and what is known about it before it runs."""
     with writer(None, json) as out:
         try:
-            loaded = api.Program.load(program, dialect=dialect.value)
+            loaded = api.Program.load(program, dialect=dialect)
         except LarsparkError as error:
             if not out.people:
                 out.json({"errors": list(map(problem_json, error.problems))})

@@ -10,7 +10,6 @@ from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
-    Dialect,
     DialectOption,
     FromOption,
     HindsightOption,
@@ -45,7 +44,7 @@ def explain(
     mapping: MapOption = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the tree into this file.")] = None,
     text: Annotated[bool, typer.Option("--text", help="The tree, also into a pipe.")] = False,
-    dialect: DialectOption = Dialect.LARS,
+    dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the proof of an atom as a tree, or for each rule the first thing that is missing."""

@@ -9,7 +9,6 @@ from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
-    Dialect,
     DialectOption,
     FromOption,
     JsonOption,
@@ -40,7 +39,7 @@ def hypothesize(
     lateness: LatenessOption = 0,
     on_error: OnErrorOption = OnError.FAIL,
     mapping: MapOption = None,
-    dialect: DialectOption = Dialect.LARS,
+    dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write answers that may become true: their evidence, what is missing, and their deadline."""

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from larspark import api
 from larspark.base.atoms import Atom
-from larspark.cli.options import Dialect, OnError, existing
+from larspark.cli.options import OnError, existing
 from larspark.feeds import Stream, read_background
 from larspark.language.tree import Tick
 from larspark.show.terminal import complain
 
 
-def load_program(path: Path, dialect: Dialect) -> api.Program:
-    loaded = api.Program.load(path, dialect=dialect.value)
+def load_program(path: Path, dialect: str | None) -> api.Program:
+    loaded = api.Program.load(path, dialect=dialect)
     complain(loaded.warnings)
     return loaded
 

@@ -11,7 +11,6 @@ from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
-    Dialect,
     DialectOption,
     EngineName,
     EngineOption,
@@ -55,7 +54,7 @@ def models(
     time_limit: TimeLimitOption = None,
     incremental: IncrementalOption = False,
     mapping: MapOption = None,
-    dialect: DialectOption = Dialect.LARS,
+    dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write every answer stream of a program at a time point, derived atoms by time point."""

@@ -8,6 +8,7 @@ import typer
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.spelling import Vocabulary
+from larspark.language import DIALECTS
 
 
 def existing(path: Path | None) -> Path | None:
@@ -52,12 +53,6 @@ class Where(StrEnum):
     SPARK = "spark"
 
 
-class Dialect(StrEnum):
-    LARS = "lars"
-    TICKER = "ticker"
-    LASER = "laser"
-
-
 class EngineName(StrEnum):
     AUTO = "auto"
     INTERVAL = "interval"
@@ -94,7 +89,13 @@ BackgroundFiles = Annotated[
 EngineOption = Annotated[
     EngineName, typer.Option("--engine", "-e", help="Who computes.", rich_help_panel=ENGINE)
 ]
-DialectOption = Annotated[Dialect, typer.Option(help="How to read the program.")]
+DialectOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar=f"[{'|'.join(DIALECTS)}]",
+        help="The language of the program; by default the file's suffix decides.",
+    ),
+]
 FromOption = Annotated[
     int | None,
     typer.Option("--from", help="The timeline's first time point.", rich_help_panel=TIMELINE),

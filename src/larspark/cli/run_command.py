@@ -16,7 +16,6 @@ from larspark.cli.options import (
     TIMELINE,
     BackgroundFiles,
     ClockOption,
-    Dialect,
     DialectOption,
     EngineName,
     EngineOption,
@@ -95,7 +94,7 @@ def run(
     limit: Annotated[
         int | None, typer.Option(min=1, help="At most so many hypothetical answers each time.")
     ] = None,
-    dialect: DialectOption = Dialect.LARS,
+    dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run a program over a stream and write what holds at every time point."""

@@ -11,7 +11,6 @@ from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     TIMELINE,
     BackgroundFiles,
-    Dialect,
     DialectOption,
     EngineName,
     EngineOption,
@@ -62,7 +61,7 @@ def show(
     mapping: MapOption = None,
     svg: Annotated[Path | None, typer.Option(help="Draw it into this file.")] = None,
     text: Annotated[bool, typer.Option("--text", help="The drawing, also into a pipe.")] = False,
-    dialect: DialectOption = Dialect.LARS,
+    dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw facts as dots, what is derived as bars, and the windows of the rules at a time point."""

@@ -1,8 +1,8 @@
-"""Text to trees and back: LARS, and the dialects of Ticker and Laser."""
+"""Text to trees and back: LARS and its dialects."""
 
-from larspark.language.dialect import Dialect
+from larspark.language.dialect import Dialect, Parsed
+from larspark.language.dialects import DIALECTS
 from larspark.language.parser import (
-    Parsed,
     ParsedFormula,
     load_program,
     parse_atom,
@@ -13,6 +13,7 @@ from larspark.language.printer import formula_text, program_text, rule_text, win
 from larspark.language.term_text import term_text
 
 __all__ = [
+    "DIALECTS",
     "Dialect",
     "Parsed",
     "ParsedFormula",

@@ -1,93 +1,52 @@
-"""How a text is meant: as LARS, or as a program of Ticker or Laser."""
+"""The interface of a dialect: text in, program and problems out.
 
-from collections.abc import Iterable, Iterator
-from enum import StrEnum
+A dialect is one module of `larspark.language.dialects` and one line in its table. How the module
+reads the text is its own business; the spans of the tree and of the problems are places in the
+original text. Dialects made of LARS tokens and statements share `collector.Collector`.
+"""
 
-from larspark.base.problems import Span
-from larspark.base.terms import Arithmetic, Operation, Term
-from larspark.language.tree import (
-    Always,
-    And,
-    At,
-    AtomFormula,
-    Comparison,
-    Formula,
-    Implies,
-    Not,
-    Or,
-    Program,
-    Reset,
-    Some,
-    Tick,
-    Truth,
-    Windowed,
-)
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from larspark.base.problems import Problem
+from larspark.language.tree import Program
+
+# Gives the text of a file that is named relative to the main program's directory; raises
+# LookupError, OSError or ValueError when there is none.
+Read = Callable[[str], str]
 
 
-class Dialect(StrEnum):
-    LARS = "lars"
-    TICKER = "ticker"
-    LASER = "laser"
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """The text of a program, and what its `#include` and `#background` directives need.
+
+    `name` stands in spans. `path` is the path of the text below the directory `root`; both are
+    empty for a text that is not a file. Without `read` there are no includes.
+    """
+
+    text: str
+    name: str = "<program>"
+    path: str = ""
+    root: str = ""
+    read: Read | None = None
 
 
-# Ticker runs with one time point per second unless it is told otherwise.
-TICKER_TICK = Tick(1_000_000)
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A program, unless its text has errors, and all errors and warnings."""
 
-_COMPARISONS = {"eq": "=", "neq": "!=", "lt": "<", "leq": "<=", "gt": ">", "geq": ">="}
-_OPERATIONS: dict[str, Operation] = {
-    "plus": "+",
-    "minus": "-",
-    "times": "*",
-    "divide": "/",
-    "modulo": "mod",
-}
-
-# The atoms that Ticker reads as built-in relations, with their number of arguments.
-TICKER_RELATIONS = {
-    **dict.fromkeys(_COMPARISONS, 2),
-    **dict.fromkeys(_OPERATIONS, 3),
-    "incr": 2,
-}
+    program: Program | None
+    problems: tuple[Problem, ...] = ()
 
 
-def ticker_relation(name: str, args: tuple[Term, ...], span: Span) -> Comparison | None:
-    """Ticker's `leq(X,Y)` is `X <= Y`, its `plus(X,Y,Z)` is `Z = X + Y`; other atoms give None."""
-    if TICKER_RELATIONS.get(name) != len(args):
-        return None
-    if name in _COMPARISONS:
-        return Comparison(_COMPARISONS[name], args[0], args[1], span)
-    if name == "incr":
-        return Comparison("=", args[1], Arithmetic("+", (args[0], 1)), span)
-    return Comparison("=", args[2], Arithmetic(_OPERATIONS[name], (args[0], args[1])), span)
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A language that programs are written in.
 
+    `name` is the value of `--dialect`; a file with one of the `suffixes` is read in the dialect
+    when none is named.
+    """
 
-def doubtful_relations(program: Program) -> Iterator[AtomFormula]:
-    """Atoms in bodies that Ticker reads as relations, and that nothing here gives a meaning."""
-    given = {atom.atom.signature for rule in program.rules for atom in _atoms([rule.head])}
-    given |= (program.inputs or frozenset()) | {data.signature for data in program.backgrounds}
-    for rule in program.rules:
-        for formula in _atoms(rule.body):
-            signature = formula.atom.signature
-            if (
-                TICKER_RELATIONS.get(signature.predicate) == signature.arity
-                and signature not in given
-            ):
-                yield formula
-
-
-def _atoms(formulas: Iterable[Formula]) -> Iterator[AtomFormula]:
-    pending = list(formulas)
-    while pending:
-        match pending.pop():
-            case AtomFormula() as atom:
-                yield atom
-            case And(parts) | Or(parts):
-                pending.extend(parts)
-            case Implies(left, right):
-                pending += (left, right)
-            case Not(body) | Some(body) | Always(body) | Reset(body):
-                pending.append(body)
-            case At(_, body) | Windowed(_, body):
-                pending.append(body)
-            case Comparison() | Truth():
-                pass
+    name: str
+    suffixes: tuple[str, ...]
+    parse: Callable[[ProgramText], Parsed]

@@ -32,16 +32,17 @@ class _NoLexer(Lexer):
         return iter(())
 
 
-def load_grammar(file: str, starts: Sequence[str], builder: object) -> Lark:
-    text = files("larspark.language").joinpath(file).read_text("utf-8")
-    # The builder is no Transformer: Lark only needs its methods.
+def load_grammar(package: str, file: str, starts: Sequence[str], builder: object) -> Lark:
+    """The parser of a grammar file in a package; `builder` has a method for each alternative."""
+    text = files(package).joinpath(file).read_text("utf-8")
+    # The builder is not a Transformer: Lark only needs its methods.
     embedded: Any = builder
     return Lark(text, parser="lalr", lexer=_NoLexer, start=list(starts), transformer=embedded)
 
 
 @cache
 def _lars() -> Lark:
-    return load_grammar("lars.lark", ("rule", "query", "directive"), Builder())
+    return load_grammar("larspark.language", "lars.lark", ("rule", "query", "directive"), Builder())
 
 
 def read_statement(statement: Statement) -> tuple[Any | None, Statement | None]:

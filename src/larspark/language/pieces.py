@@ -20,7 +20,6 @@ from larspark.base.terms import (
     Wildcard,
     constant,
 )
-from larspark.language.dialect import Dialect, ticker_relation
 from larspark.language.tokens import Token, span_between
 from larspark.language.tree import AtomFormula, Formula, Some, Truth, Windowed
 from larspark.language.windows import Window
@@ -159,9 +158,7 @@ def as_formula(piece: Piece) -> Formula:
         case FormulaPiece():
             return piece.formula
         case CallPiece(name=name, args=args):
-            relation: Formula | None = None
-            if piece.first.source.dialect is Dialect.TICKER:
-                relation = ticker_relation(name, args, piece.span)
+            relation = piece.first.source.notation.relation(name, args, piece.span)
             if relation is not None and any(isinstance(arg, Wildcard) for arg in args):
                 piece.report("L123", f"`_` has no value for the relation `{name}`")
             return relation or AtomFormula(Atom(name, args), piece.span)

@@ -1,26 +1,51 @@
-"""A text that is being read, and what is found wrong with it."""
+"""A text that is being read, its notation, and the problems found in it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from larspark.base.problems import LONGEST_EXCERPT, Problem, Severity, Span
-from larspark.language.dialect import Dialect
-from larspark.language.tree import Tick
+from larspark.base.terms import Term
+from larspark.language.tree import Comparison, Tick
 
-# So many errors, and so many warnings, are listed for one text.
+# A built-in relation written as an atom, from its name, arguments and place; None for other atoms.
+Relation = Callable[[str, tuple[Term, ...], Span], Comparison | None]
+
+# At most this many errors, and as many warnings, are listed for one text.
 MAX_PROBLEMS = 100
 
 
 class TooManyProblemsError(Exception):
-    """A text has `MAX_PROBLEMS` errors; reading it ends here, and the last problem says so."""
+    """A text has `MAX_PROBLEMS` errors; the reader stops, and the last problem says so."""
+
+
+def no_relation(_name: str, _args: tuple[Term, ...], _span: Span) -> None:
+    """LARS has no built-in relations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How the tokens of a dialect differ from those of LARS."""
+
+    # `%` behind a number or a variable is the remainder of a division, and no comment.
+    percent_is_modulo: bool = False
+    # `/* ... *%` and `%* ... */` are comments too.
+    mixed_comment_ends: bool = False
+    # Strings may stand in single quotes, without escapes.
+    single_quotes: bool = False
+    # `==` is `=`.
+    double_equals: bool = False
+    # The unit of a window size that has none, in microseconds; None for time points.
+    bare_size: int | None = None
+    relation: Relation = no_relation
 
 
 @dataclass(slots=True)
 class Source:
-    """One text: where it is from, how it is meant, and the problems it has."""
+    """One text: its name, its notation, and the problems found in it."""
 
     name: str
     text: str
-    dialect: Dialect = Dialect.LARS
+    notation: Notation = field(default_factory=Notation)
     tick: Tick | None = None
     problems: list[Problem] = field(default_factory=list)
     lines: list[str] = field(init=False)
@@ -31,14 +56,14 @@ class Source:
             self._refuse_half_characters()
 
     def report(self, code: str, message: str, span: Span, hint: str = "") -> None:
-        """Take an error in."""
+        """Add an error."""
         self._add(code, message, span, hint, Severity.ERROR)
         if self._count(Severity.ERROR) == MAX_PROBLEMS:
             self._add("L108", f"only the first {MAX_PROBLEMS} errors are listed", span)
             raise TooManyProblemsError
 
     def warn(self, code: str, message: str, span: Span, hint: str = "") -> None:
-        """Take a warning in; those beyond the limit are dropped."""
+        """Add a warning; warnings beyond the limit are dropped."""
         warnings = self._count(Severity.WARNING)
         if warnings < MAX_PROBLEMS:
             self._add(code, message, span, hint, Severity.WARNING)
@@ -62,7 +87,7 @@ class Source:
         return sum(problem.severity is severity for problem in self.problems)
 
     def _refuse_half_characters(self) -> None:
-        """Surrogates cannot be written to any output; after this there are none."""
+        """Report and replace surrogates, which cannot be written to any output."""
         try:
             self.text.encode("utf-8")
         except UnicodeEncodeError as error:

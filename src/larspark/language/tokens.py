@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from larspark.base.problems import Span
-from larspark.language.dialect import Dialect
 from larspark.language.source import Source
 
 
@@ -134,7 +133,7 @@ _TOKEN = re.compile(
 _COMMENTS = ("COMMENT", "OPEN_COMMENT")
 _BROKEN = ("FOREIGN", "UNCLOSED", "QUOTED", "OTHER")
 _COMMENT_END = {"/*": re.compile(r"\*/"), "%*": re.compile(r"\*%")}
-_TICKER_COMMENT_END = re.compile(r"\*/|\*%")
+_MIXED_COMMENT_END = re.compile(r"\*/|\*%")
 
 
 def statements(source: Source) -> Iterator[Statement]:
@@ -163,7 +162,7 @@ def tokenize(source: Source) -> Iterator[Token]:
     text, line, line_start, position = source.text, 1, 0, 0
     leads_line, previous = True, ""
     match_at = _TOKEN.match
-    ticker, laser = source.dialect is Dialect.TICKER, source.dialect is Dialect.LASER
+    notation = source.notation
     while match := match_at(text, position):
         kind, word = match.lastgroup, match.group()
         column, position = position - line_start + 1, match.end()
@@ -172,13 +171,18 @@ def tokenize(source: Source) -> Iterator[Token]:
         if kind == "NEWLINE":
             line, line_start, leads_line = line + 1, position, True
             continue
-        if ticker and kind in _COMMENTS and word[0] == "%" and previous in ("NUMBER", "VARIABLE"):
-            # Ticker has no comments inside a rule: behind an operand `%` is its modulo.
+        if (
+            notation.percent_is_modulo
+            and kind in _COMMENTS
+            and word[0] == "%"
+            and previous in ("NUMBER", "VARIABLE")
+        ):
             kind, word, position = "MOD", "%", match.start() + 1
         elif kind == "COMMENT":
             continue
         elif kind == "OPEN_COMMENT":
-            end = (_TICKER_COMMENT_END if ticker else _COMMENT_END[word]).search(text, position)
+            ends = _MIXED_COMMENT_END if notation.mixed_comment_ends else _COMMENT_END[word]
+            end = ends.search(text, position)
             if end is None:
                 yield _broken(Token(kind, word, line, column, leads_line, source))
                 return
@@ -188,9 +192,9 @@ def tokenize(source: Source) -> Iterator[Token]:
             continue
         elif kind == "SYMBOL":
             kind = SYMBOLS[word]
-        elif laser and word == "==":
+        elif word == "==" and notation.double_equals:
             kind = "COMPARE"
-        elif laser and kind == "QUOTED" and len(word) > 1 and word[-1] == "'":
+        elif kind == "QUOTED" and notation.single_quotes and len(word) > 1 and word[-1] == "'":
             kind = "STRING"
         token = Token(kind or "", word, line, column, leads_line, source)
         leads_line, previous = False, token.type
@@ -233,7 +237,7 @@ def text_of(token: Token) -> str:
     if token.type != "STRING":
         return text
     inner = text[1:-1]
-    # Laser's single quotes have no escapes.
+    # Single quotes have no escapes.
     if "\\" not in inner or text[0] == "'":
         return inner
 

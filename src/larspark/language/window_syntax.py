@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import INTEGER_MAX, Constant, Term, Variable
-from larspark.language.dialect import Dialect
 from larspark.language.pieces import Piece, TermPiece, as_term, capital_hint
 from larspark.language.tokens import Token, brief, span_between, text_of, whole_number
 from larspark.language.tree import Tick
@@ -68,9 +67,9 @@ def time_points(size: Size) -> int | None:
     source = number.source
     if unit is not None:
         length = duration(size)
-    elif source.dialect is Dialect.TICKER:
-        seconds = whole_number(number)
-        length = None if seconds is None else seconds * MICROSECONDS["s"]
+    elif source.notation.bare_size is not None:
+        units = whole_number(number)
+        length = None if units is None else units * source.notation.bare_size
     else:
         return whole_number(number)
     if length is None:

@@ -1,7 +1,7 @@
 """Laser's rule strings: one rule a line, `h(X) :- time_win(3,0,1, diamond(p(X))) and not(q)`.
 
-Laser evaluates some rules differently from what they say. Such rules are refused, or read as they
-are written with a warning that Laser gave something else.
+Laser evaluates some rules differently from what they say. Such rules are refused, or read as
+written with a warning that Laser gives another answer.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,8 @@ from lark import Lark
 from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic
 from larspark.language.builder import Builder
+from larspark.language.collector import Collector, Form
+from larspark.language.dialect import Dialect, Parsed, ProgramText
 from larspark.language.grammar import accepts, load_grammar, run
 from larspark.language.pieces import (
     FormulaPiece,
@@ -22,7 +24,7 @@ from larspark.language.pieces import (
     as_term,
     as_time,
 )
-from larspark.language.source import Source
+from larspark.language.source import Notation, Source
 from larspark.language.syntax_errors import report_unexpected
 from larspark.language.tokens import Statement, Token, span_between, text_of, tokenize, whole_number
 from larspark.language.tree import (
@@ -47,7 +49,7 @@ WORDS = {
 _JOINING = ("and", "or")
 
 
-def laser_statements(source: Source) -> Iterator[Statement]:
+def _statements(source: Source) -> Iterator[Statement]:
     """Cut a text into rules: one a line, longer where brackets are open or `and` goes on."""
     tokens: list[Token] = []
     broken = False
@@ -75,8 +77,12 @@ def _continued(before: list[Token], token: Token) -> bool:
     return bool(before) and (before[-1].text in _JOINING or token.text in _JOINING)
 
 
-def read_laser_rule(statement: Statement) -> Rule | None:
-    """The rule that a statement holds, if it is right."""
+def _read(statement: Statement) -> tuple[Rule | None, None]:
+    """The rule of a statement, if it is right; no rest is left."""
+    return _rule(statement), None
+
+
+def _rule(statement: Statement) -> Rule | None:
     first = statement.tokens[0]
     if all(token.type != "IF" for token in statement.tokens):
         hint = "a fact ends with `:-`; a rule stands on one line"
@@ -96,7 +102,7 @@ def read_laser_rule(statement: Statement) -> Rule | None:
 
 @cache
 def _laser() -> Lark:
-    return load_grammar("laser.lark", ("rule",), LaserBuilder())
+    return load_grammar("larspark.language.dialects", "laser.lark", ("rule",), LaserBuilder())
 
 
 class LaserBuilder:
@@ -232,3 +238,14 @@ def _warn(piece: Piece) -> None:
         message = f"Laser lets any `{atom.predicate}` atom block this rule; read as written"
         hint = "only the atom with these arguments counts"
         source.warn("L143", message, formula.span, hint)
+
+
+_FORM = Form(Notation(single_quotes=True, double_equals=True), _statements, _read)
+
+
+def _parse(text: ProgramText) -> Parsed:
+    collector = Collector(text, _FORM)
+    return collector.parsed(collector.program())
+
+
+LASER = Dialect("laser", (".laser",), _parse)
