@@ -10,7 +10,7 @@ from larspark.base.spelling import Vocabulary
 from larspark.base.terms import Term
 from larspark.language.tree import At, AtomFormula, Formula, Program, Rule, Windowed
 from larspark.logic.traversal import formulas, is_ground, occurrences, terms, walk
-from larspark.logic.values import NoValueError, value
+from larspark.logic.values import NoValueError, ground_atom, time_value
 
 
 class Facts(NamedTuple):
@@ -71,9 +71,9 @@ def fact_of(rule: Rule) -> Atom | Element | None:
     try:
         match rule.head:
             case AtomFormula(atom):
-                return _evaluated(atom)
-            case At(time, AtomFormula(atom)) if isinstance(t := value(time, {}), int):
-                return Element(t, _evaluated(atom))
+                return ground_atom(atom, {})
+            case At(time, AtomFormula(atom)) if (t := time_value(time, {})) is not None:
+                return Element(t, ground_atom(atom, {}))
             case _:
                 return None
     except NoValueError:
@@ -82,10 +82,6 @@ def fact_of(rule: Rule) -> Atom | Element | None:
 
 def _terms_of_fact(head: Formula) -> Iterator[Term]:
     return (term for part in walk(head) for term in terms(part))
-
-
-def _evaluated(atom: Atom) -> Atom:
-    return Atom(atom.predicate, tuple(value(term, {}) for term in atom.args))
 
 
 def roles(program: Program, facts: Facts, background: Iterable[Signature]) -> Roles:

@@ -1,50 +1,100 @@
-"""The values of terms under a substitution, and the order of constants.
+"""Values of terms under a substitution, arithmetic, and the order of constants.
 
-Arithmetic has a value only over numbers and within 64 bits; everything else has none.
+Arithmetic has a value only over numbers and within 64 bits. A term without a value (division by
+zero, text in arithmetic, an integer beyond 64 bits, `mod` over floats) evaluates to None, and no
+comparison with it is true.
 """
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard, constant
+from larspark.base.atoms import Atom
+from larspark.base.terms import Arithmetic, Constant, Operation, Term, Variable, Wildcard, constant
 
 Substitution: TypeAlias = Mapping[str, Constant]
 
+# The comparison that holds exactly where another one does not, if both sides have a value.
+NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
 
 class NoValueError(ArithmeticError):
-    """The term has no value: division by zero, text in arithmetic, or too large a number."""
+    """A ground instance does not exist, because one of its terms has no value."""
 
 
-def value(term: Term, substitution: Substitution) -> Constant:
-    """The constant a term stands for; every variable in it must be bound.
+def value(term: Term, substitution: Substitution) -> Constant | None:
+    """The constant that a term stands for, None if it has no value.
+
+    Every variable of the term must be bound; an unbound one raises `KeyError`.
 
     >>> value(Arithmetic("/", (Variable("X"), 2)), {"X": 7})
     3.5
+    >>> value(Arithmetic("+", (Variable("X"), 1)), {"X": 2**63 - 1}) is None
+    True
     """
-    match term:
-        case Variable(name):
-            return substitution[name]
-        case Arithmetic(operation, args):
-            return _calculate(operation, [value(arg, substitution) for arg in args])
-        case Wildcard():
-            raise NoValueError("a wildcard has no value")
-        case _:
-            return term
+    if isinstance(term, Variable):
+        return substitution[term.name]
+    if isinstance(term, Arithmetic):
+        return calculate(term.operation, [value(arg, substitution) for arg in term.args])
+    return None if isinstance(term, Wildcard) else term
+
+
+def time_value(term: Term, substitution: Substitution) -> int | None:
+    """The time point that a time pin names, None if its value is not an integer."""
+    point = value(term, substitution)
+    return point if isinstance(point, int) else None
+
+
+def ground_atom(atom: Atom, substitution: Substitution) -> Atom:
+    """The atom with its terms replaced by their values; wildcards stay.
+
+    Raises `NoValueError` if a term has no value.
+    """
+    args: list[Term] = []
+    for term in atom.args:
+        given = term if isinstance(term, Wildcard) else value(term, substitution)
+        if given is None:
+            raise NoValueError
+        args.append(given)
+    return Atom(atom.predicate, tuple(args))
+
+
+def calculate(operation: Operation, args: Sequence[Constant | None]) -> Constant | None:
+    """The result of an operation, None if it has no value.
+
+    >>> calculate("/", (6, 2)), calculate("/", (7, 2)), calculate("mod", (-7, 3))
+    (3, 3.5, 2)
+    >>> calculate("/", (1, 0)) is None, calculate("+", ("a", 1)) is None
+    (True, True)
+    """
+    for arg in args:
+        if arg is None or isinstance(arg, str):
+            return None
+    try:
+        return constant(_OPERATIONS[operation](*args))
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def compare(comparison: str, left: Constant | None, right: Constant | None) -> bool:
+    """Decide `left comparison right`: numbers by value, then text by code points.
+
+    >>> compare("<", 10, "a"), compare("<", "b", "a"), compare("!=", 2, "2")
+    (True, False, True)
+    >>> compare("!=", 2, None)
+    False
+    """
+    if left is None or right is None:
+        return False
+    left_is_text, right_is_text = isinstance(left, str), isinstance(right, str)
+    if left_is_text is not right_is_text:
+        return _COMPARISONS[comparison](left_is_text, right_is_text)
+    return _COMPARISONS[comparison](left, right)
 
 
 def order_key(constant: Constant) -> tuple[bool, Constant]:
-    """Numbers by value, then text by code points."""
+    """A sort key: numbers by value, then text by code points."""
     return isinstance(constant, str), constant
-
-
-def compare(comparison: str, left: Constant, right: Constant) -> bool:
-    """Decide `left comparison right` in the order of constants.
-
-    >>> compare("<", 10, "a"), compare("<", "b", "a"), compare("=", 2, "2")
-    (True, False, False)
-    """
-    return _COMPARISONS[comparison](order_key(left), order_key(right))
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -57,39 +107,37 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _calculate(operation: str, values: list[Constant]) -> Constant:
-    numbers: list[int | float] = []
-    for number in values:
-        if isinstance(number, str):
-            raise NoValueError(f"`{operation}` over text")
-        numbers.append(number)
-    try:
-        return constant(_apply(operation, numbers))
-    except (ValueError, OverflowError, ZeroDivisionError) as problem:
-        raise NoValueError(str(problem)) from None
+def _minus(x: int | float, y: int | float | None = None) -> int | float:
+    return -x if y is None else x - y
 
 
-def _apply(operation: str, numbers: list[int | float]) -> int | float:
-    match operation, numbers:
-        case "abs", [x]:
-            return abs(x)
-        case "-", [x]:
-            return -x
-        case "+", [x, y]:
-            return x + y
-        case "-", [x, y]:
-            return x - y
-        case "*", [x, y]:
-            return x * y
-        case "/", [int(x), int(y)] if y and x % y == 0:
-            return x // y
-        case "/", [x, y]:
-            return x / y
-        case "mod", [int(x), int(y)]:
-            return x % y
-        case "min", _:
-            return min(numbers)
-        case "max", _:
-            return max(numbers)
-        case _:
-            raise NoValueError(f"`{operation}` over {numbers}")
+def _quotient(x: int | float, y: int | float) -> int | float:
+    if isinstance(x, int) and isinstance(y, int) and x % y == 0:
+        return x // y
+    return x / y
+
+
+def _modulo(x: int | float, y: int | float) -> int:
+    if not (isinstance(x, int) and isinstance(y, int)):
+        raise ArithmeticError("`mod` is defined for integers only")
+    return x % y
+
+
+def _minimum(*numbers: int | float) -> int | float:
+    return min(numbers)
+
+
+def _maximum(*numbers: int | float) -> int | float:
+    return max(numbers)
+
+
+_OPERATIONS: dict[Operation, Callable[..., int | float]] = {
+    "+": operator.add,
+    "-": _minus,
+    "*": operator.mul,
+    "/": _quotient,
+    "mod": _modulo,
+    "abs": abs,
+    "min": _minimum,
+    "max": _maximum,
+}

@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Term, Variable, Wildcard
+from larspark.base.terms import Term, Variable
 from larspark.language.tree import (
     Always,
     And,
@@ -29,7 +29,15 @@ from larspark.language.tree import (
 )
 from larspark.language.windows import GroupWindow, Window
 from larspark.logic.traversal import children, depth
-from larspark.logic.values import NoValueError, Substitution, compare, value
+from larspark.logic.values import (
+    NEGATED,
+    NoValueError,
+    Substitution,
+    compare,
+    ground_atom,
+    time_value,
+    value,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +125,11 @@ def ground(formula: Formula, substitution: Substitution) -> Ground:
         case AtomFormula(atom):
             return GroundAtom(ground_atom(atom, substitution))
         case Comparison():
-            return GroundTruth(_decide(formula, substitution, without_value=False))
+            return GroundTruth(_decide(formula.operator, formula, substitution))
         case Truth(truth):
             return GroundTruth(truth)
         case Not(Comparison() as comparison):
-            return GroundTruth(not _decide(comparison, substitution, without_value=True))
+            return GroundTruth(_decide(NEGATED[comparison.operator], comparison, substitution))
         case Not(body):
             return GroundNot(ground(body, substitution))
         case And(parts):
@@ -146,21 +154,11 @@ def ground(formula: Formula, substitution: Substitution) -> Ground:
             assert_never(formula)
 
 
-def ground_atom(atom: Atom, substitution: Substitution) -> Atom:
-    """Replace what is bound; wildcards stay."""
-    return Atom(
-        atom.predicate,
-        tuple(
-            term if isinstance(term, Wildcard) else value(term, substitution) for term in atom.args
-        ),
-    )
-
-
 def time_point(time: Term, substitution: Substitution) -> int:
-    """The time point a time pin names; anything but an integer is none."""
-    point = value(time, substitution)
-    if not isinstance(point, int):
-        raise NoValueError(f"`{point}` is no time point")
+    """The time point that a time pin names. Raises `NoValueError` if it names none."""
+    point = time_value(time, substitution)
+    if point is None:
+        raise NoValueError
     return point
 
 
@@ -205,10 +203,6 @@ def _atoms_under_window(formula: Formula) -> Iterator[Atom]:
                 yield from _atoms_under_window(part)
 
 
-def _decide(comparison: Comparison, substitution: Substitution, *, without_value: bool) -> bool:
-    try:
-        left = value(comparison.left, substitution)
-        right = value(comparison.right, substitution)
-    except NoValueError:
-        return without_value
-    return compare(comparison.operator, left, right)
+def _decide(operator: str, sides: Comparison, substitution: Substitution) -> bool:
+    left, right = value(sides.left, substitution), value(sides.right, substitution)
+    return compare(operator, left, right)

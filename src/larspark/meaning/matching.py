@@ -5,7 +5,7 @@ implication and the difference between `some` and `always` are left to the evalu
 Variables that nothing positive binds stay unbound, and the caller has to refuse.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
@@ -30,7 +30,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.logic.traversal import term_variables, variables, walk
-from larspark.logic.values import NoValueError, compare, value
+from larspark.logic.values import NoValueError, compare, time_value, value
 from larspark.meaning.grounding import ground_window
 from larspark.meaning.open_timeline import refuse_length
 from larspark.meaning.streams import Stream
@@ -141,12 +141,9 @@ class Matcher:
         return _distinct(found)
 
     def _at(self, time: Term, body: Formula, stream: Stream, known: Binding) -> list[Binding]:
-        try:
-            pinned = _value_if_bound(time, known)
-        except NoValueError:
-            return []
-        if pinned is not None:
-            if isinstance(pinned, int) and stream.has_time(pinned):
+        if _is_bound(time, known):
+            pinned = time_value(time, known)
+            if pinned is not None and stream.has_time(pinned):
                 return self._match(body, stream, pinned, known)
             return []
         pin = linear(time)
@@ -247,7 +244,7 @@ def _rank(part: Formula, bound: set[str]) -> tuple[int, int]:
             return (1 if names <= bound_after(part, bound) else 3, missing)
 
 
-def _is_bound(term: Term, bound: set[str], allow_open: Term | None = None) -> bool:
+def _is_bound(term: Term, bound: Container[str], allow_open: Term | None = None) -> bool:
     """Are all variables of the term bound (and is `allow_open`, if given, a lone variable)?"""
     if allow_open is not None and not isinstance(allow_open, Variable):
         return False
@@ -255,27 +252,16 @@ def _is_bound(term: Term, bound: set[str], allow_open: Term | None = None) -> bo
 
 
 def _comparison(comparison: Comparison, known: Binding) -> list[Binding]:
-    try:
-        left = _value_if_bound(comparison.left, known)
-        right = _value_if_bound(comparison.right, known)
-    except NoValueError:
-        return []
-    if left is not None and right is not None:
-        return [known] if compare(comparison.operator, left, right) else []
+    left, right = comparison.left, comparison.right
+    if _is_bound(left, known) and _is_bound(right, known):
+        holds = compare(comparison.operator, value(left, known), value(right, known))
+        return [known] if holds else []
     if comparison.operator == "=":
-        if isinstance(comparison.left, Variable) and right is not None:
-            return [{**known, comparison.left.name: right}]
-        if isinstance(comparison.right, Variable) and left is not None:
-            return [{**known, comparison.right.name: left}]
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, Variable) and _is_bound(other, known):
+                result = value(other, known)
+                return [] if result is None else [{**known, side.name: result}]
     return [known]
-
-
-def _value_if_bound(term: Term, known: Binding) -> Constant | None:
-    """The value of a term; None while one of its variables is unbound."""
-    try:
-        return value(term, known)
-    except KeyError:
-        return None
 
 
 def _unify(pattern: Atom, atom: Atom, known: Binding) -> Binding | None:
@@ -288,11 +274,7 @@ def _unify(pattern: Atom, atom: Atom, known: Binding) -> Binding | None:
             case Variable(name) if name not in found and isinstance(given, int | float | str):
                 found = {**found, name: given}
             case _:
-                try:
-                    wanted = _value_if_bound(term, found)
-                except NoValueError:
-                    return None
-                if wanted is not None and wanted != given:
+                if _is_bound(term, found) and value(term, found) != given:
                     return None
     return found
 

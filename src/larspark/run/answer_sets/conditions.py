@@ -27,9 +27,17 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.logic.traversal import variables
-from larspark.run.answer_sets.evaluation_context import NoInstanceError, Situation, ground_atom
+from larspark.logic.values import (
+    NEGATED,
+    NoValueError,
+    Substitution,
+    compare,
+    ground_atom,
+    time_value,
+    value,
+)
+from larspark.run.answer_sets.evaluation_context import Situation
 from larspark.run.answer_sets.stream_views import View, apply, matches
-from larspark.run.answer_sets.values import NEGATED, Binding, compare, time_value, value
 
 TRUE, FALSE = 1, -1
 
@@ -144,16 +152,16 @@ class Conditions:
         self._known: dict[tuple[int, tuple[Constant, ...], View, int, bool], int] = {}
         self._names: dict[int, tuple[Formula, tuple[str, ...]]] = {}
 
-    def of_body(self, formula: Formula, binding: Binding) -> int:
+    def of_body(self, formula: Formula, binding: Substitution) -> int:
         """When a body formula holds at the evaluation time."""
         return self._condition(formula, binding, self._situation.whole, self._situation.t, False)
 
-    def of_head(self, formula: Formula, binding: Binding) -> int:
+    def of_head(self, formula: Formula, binding: Substitution) -> int:
         """When a head holds; its atoms count whether or not a rule is known to derive them."""
         return self._condition(formula, binding, self._situation.whole, self._situation.t, True)
 
     def _condition(
-        self, formula: Formula, binding: Binding, view: View, t: int, in_head: bool
+        self, formula: Formula, binding: Substitution, view: View, t: int, in_head: bool
     ) -> int:
         key = (id(formula), self._values(formula, binding), view, t, in_head)
         known = self._known.get(key)
@@ -167,7 +175,7 @@ class Conditions:
         return known
 
     def _evaluate(
-        self, formula: Formula, binding: Binding, view: View, t: int, in_head: bool
+        self, formula: Formula, binding: Substitution, view: View, t: int, in_head: bool
     ) -> int:
         circuit = self.circuit
 
@@ -197,7 +205,7 @@ class Conditions:
     def _elsewhere(
         self,
         formula: Some | Always | At | Windowed | Reset,
-        binding: Binding,
+        binding: Substitution,
         view: View,
         t: int,
         in_head: bool,
@@ -220,7 +228,7 @@ class Conditions:
             case At(time, body):
                 point = time_value(time, binding)
                 if point is None:
-                    raise NoInstanceError
+                    raise NoValueError
                 return at(body, view, point) if view.has_time(point) else FALSE
             case Windowed(_, body):
                 window = situation.window(formula, binding)
@@ -264,7 +272,7 @@ class Conditions:
             raise LarsparkError(Problem("L403", message, formula.span, hint))
         return self._situation.time_points(view)
 
-    def _values(self, formula: Formula, binding: Binding) -> tuple[Constant, ...]:
+    def _values(self, formula: Formula, binding: Substitution) -> tuple[Constant, ...]:
         known = self._names.get(id(formula))
         if known is None:
             names = tuple(dict.fromkeys(variable.name for variable in variables(formula)))
@@ -273,6 +281,6 @@ class Conditions:
         return tuple(binding[name] for name in known[1])
 
 
-def _comparison(comparison: Comparison, binding: Binding, operator: str) -> int:
+def _comparison(comparison: Comparison, binding: Substitution, operator: str) -> int:
     left, right = value(comparison.left, binding), value(comparison.right, binding)
     return TRUE if compare(operator, left, right) else FALSE

@@ -11,6 +11,7 @@ from typing import TypeAlias, assert_never
 from clingo import Function, Number, String, Symbol, SymbolType
 
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
+from larspark.logic.values import compare, value
 from larspark.run.answer_sets.encoding import (
     Core,
     CoreAtom,
@@ -23,7 +24,6 @@ from larspark.run.answer_sets.encoding import (
     recursive,
 )
 from larspark.run.answer_sets.plain_rules import InTimeline, IsTime, Test, Windows, term_names
-from larspark.run.answer_sets.values import compare, value
 
 _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
 

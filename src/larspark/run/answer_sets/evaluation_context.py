@@ -6,20 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Term, Variable, Wildcard
+from larspark.base.terms import Variable
 from larspark.language.tree import Always, At, AtomFormula, Formula, Reset, Rule, Some, Windowed
 from larspark.language.windows import GroupWindow, Positions, Window
 from larspark.logic.traversal import children, walk
+from larspark.logic.values import Substitution, ground_atom
 from larspark.run.answer_sets.solver import TimeLimitError
 from larspark.run.answer_sets.stream_views import Arrival, Elements, View
-from larspark.run.answer_sets.values import Binding, value
 
 # An open timeline is searched so far beyond its last element, at most.
 REACH_LIMIT = 1_000_000
-
-
-class NoInstanceError(Exception):
-    """A term that an instance needs has no value, so there is no such instance."""
 
 
 class Situation:
@@ -93,23 +89,12 @@ class Situation:
             return range(view.start, max(view.start, self._latest) + self._reach + 1)
         return range(view.start, view.end + 1)
 
-    def window(self, formula: Windowed, binding: Binding) -> Window:
+    def window(self, formula: Windowed, binding: Substitution) -> Window:
         """The window of a formula under a binding."""
         known = self._windows.get(id(formula))
         if known is None:
             known = self._windows[id(formula)] = (formula, without_variables(formula))
         return known[1].with_filters(lambda atom: ground_atom(atom, binding))
-
-
-def ground_atom(atom: Atom, binding: Binding) -> Atom:
-    """The atom with its terms replaced by their values; wildcards stay."""
-    args: list[Term] = []
-    for term in atom.args:
-        given = term if isinstance(term, Wildcard) else value(term, binding)
-        if given is None:
-            raise NoInstanceError
-        args.append(given)
-    return Atom(atom.predicate, tuple(args))
 
 
 def without_variables(formula: Windowed) -> Window:

@@ -11,10 +11,10 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from larspark.base.terms import Constant, Term, Variable, Wildcard
+from larspark.logic.values import compare, value
 from larspark.run.answer_sets.encoding import CoreAtom, CoreRule, Within
 from larspark.run.answer_sets.given_relations import Row
 from larspark.run.answer_sets.plain_rules import InTimeline, IsTime, Test, Windows, term_names
-from larspark.run.answer_sets.values import compare, value
 
 Projection: TypeAlias = Callable[[Row], Row]
 

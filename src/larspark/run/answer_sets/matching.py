@@ -28,9 +28,9 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.logic.traversal import term_variables, variables
-from larspark.run.answer_sets.evaluation_context import NoInstanceError, Situation
+from larspark.logic.values import NoValueError, compare, time_value, value
+from larspark.run.answer_sets.evaluation_context import Situation
 from larspark.run.answer_sets.stream_views import View, apply
-from larspark.run.answer_sets.values import compare, time_value, value
 
 Found: TypeAlias = list[dict[str, Constant]]
 
@@ -119,7 +119,7 @@ class Matcher:
     def _windowed(self, formula: Windowed, view: View, t: int, known: dict[str, Constant]) -> Found:
         try:
             window = self._situation.window(formula, known)
-        except NoInstanceError:
+        except NoValueError:
             return []
         except KeyError:
             # A filter whose variables are bound later hides nothing for now.

@@ -28,8 +28,8 @@ from larspark.language.tree import (
 )
 from larspark.language.windows import TimeWindow, Window
 from larspark.logic.traversal import subterms
+from larspark.logic.values import NEGATED
 from larspark.run.answer_sets.evaluation_context import without_variables
-from larspark.run.answer_sets.values import NEGATED
 
 
 class Mode(StrEnum):

@@ -15,11 +15,11 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Constant
 from larspark.language.tree import At, Comparison, Formula, Rule
 from larspark.logic.traversal import occurrences, terms, walk
+from larspark.logic.values import Substitution, time_value, value
 from larspark.run.answer_sets.conditions import FALSE, TRUE, Circuit, Conditions
 from larspark.run.answer_sets.evaluation_context import Situation
 from larspark.run.answer_sets.matching import Matcher
 from larspark.run.answer_sets.stream_views import View
-from larspark.run.answer_sets.values import Binding, time_value, value
 
 # Rule instances, and ways to match one rule.
 SIZE_LIMIT = 100_000
@@ -43,7 +43,7 @@ class Instances(NamedTuple):
 def instances(checked: Checked, situation: Situation) -> Instances:
     """Instantiate a program in a situation."""
     matcher = Matcher(situation, SIZE_LIMIT)
-    bindings: list[list[Binding]] = [[] for _ in checked.rules]
+    bindings: list[list[Substitution]] = [[] for _ in checked.rules]
     readers = _readers(checked.rules)
     waiting = dict.fromkeys(range(len(checked.rules)))
     while waiting:
@@ -80,7 +80,7 @@ def instances(checked: Checked, situation: Situation) -> Instances:
 
 
 def _conditions(
-    rule: Rule, candidates: Sequence[Binding], conditions: Conditions
+    rule: Rule, candidates: Sequence[Substitution], conditions: Conditions
 ) -> Iterator[Instance]:
     for binding in candidates:
         body = conditions.circuit.conjunction(
@@ -91,7 +91,7 @@ def _conditions(
             yield Instance(head, body)
 
 
-def _exists(rule: Rule, binding: Binding, situation: Situation) -> bool:
+def _exists(rule: Rule, binding: Substitution, situation: Situation) -> bool:
     """Have all terms of an instance a value, and do its time variables lie in the timeline?"""
     whole = situation.whole
     for part, in_head in _parts(rule):

@@ -8,6 +8,7 @@ from math import inf
 from typing import TypeAlias
 
 from larspark.base.terms import Constant, Variable
+from larspark.logic.values import calculate, compare
 from larspark.run.hypothetical.clause import Clause, Ends, Premise, Values
 from larspark.run.hypothetical.dataset import Background, Row, Undecided, matched, solutions
 from larspark.run.hypothetical.patterns import (
@@ -22,7 +23,6 @@ from larspark.run.hypothetical.patterns import (
     put_pattern,
 )
 from larspark.run.hypothetical.temporal_rules import Occurrence
-from larspark.run.hypothetical.values import calculate, compare
 
 Test: TypeAlias = Callable[[Row], bool]
 

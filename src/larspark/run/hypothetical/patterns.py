@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Constant, Operation, Variable, Wildcard, constant_text
-from larspark.run.hypothetical.values import calculate, compare
+from larspark.logic.values import calculate, compare
 
 # The variable of time points that are known: `Time(ORIGIN, 17)` is 17.
 ORIGIN = ""

@@ -37,6 +37,7 @@ from larspark.language.tree import (
 )
 from larspark.language.windows import Window
 from larspark.logic.traversal import term_variables, variables, walk
+from larspark.logic.values import NEGATED
 from larspark.run.hypothetical.dataset import Background
 from larspark.run.hypothetical.patterns import ORIGIN, Calculation, Condition, Slot, Time
 from larspark.run.hypothetical.rule_terms import Terms
@@ -47,7 +48,6 @@ from larspark.run.hypothetical.temporal_rules import (
     Occurrence,
     TemporalRule,
 )
-from larspark.run.hypothetical.values import NEGATED
 from larspark.run.hypothetical.window_scope import (
     Cases,
     Range,

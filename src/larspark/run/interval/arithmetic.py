@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from larspark.base.terms import Constant, Term, Variable, Wildcard, constant
+from larspark.base.terms import Operation, Term, Variable, Wildcard
+from larspark.logic.values import calculate, order_key
 from larspark.run.interval.interning import (
     FLOAT,
     INTEGER,
@@ -81,13 +82,8 @@ def _in_order(comparison: str, left: Ints, right: Ints, constants: Constants) ->
     result[exact] = compare(_floats(left[exact]), _floats(right[exact]))
     for row in np.flatnonzero(~exact).tolist():
         pair = constants.decode(int(left[row])), constants.decode(int(right[row]))
-        result[row] = compare(*map(_order_key, pair))
+        result[row] = compare(*map(order_key, pair))
     return result
-
-
-def _order_key(value: Constant) -> tuple[bool, Constant]:
-    """Numbers by value, then text by code points."""
-    return isinstance(value, str), value
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -114,7 +110,7 @@ def _floats(codes: Ints) -> Floats:
     )
 
 
-def _calculate(operation: str, args: list[Values], constants: Constants) -> Values:
+def _calculate(operation: Operation, args: list[Values], constants: Constants) -> Values:
     valid = args[0].valid
     for arg in args[1:]:
         valid = arg.valid if valid is None else valid if arg.valid is None else valid & arg.valid
@@ -126,7 +122,7 @@ def _calculate(operation: str, args: list[Values], constants: Constants) -> Valu
     return _calculate_rows(operation, codes, valid, constants)
 
 
-def _calculate_integers(operation: str, numbers: list[Ints]) -> Ints | None:
+def _calculate_integers(operation: Operation, numbers: list[Ints]) -> Ints | None:
     """The result over whole columns of integers, where it cannot leave them."""
     largest = max(int(np.abs(column).max(initial=0)) for column in numbers)
     match operation, numbers:
@@ -151,7 +147,7 @@ def _calculate_integers(operation: str, numbers: list[Ints]) -> Ints | None:
 
 
 def _calculate_rows(
-    operation: str, codes: list[Ints], valid: Mask | None, constants: Constants
+    operation: Operation, codes: list[Ints], valid: Mask | None, constants: Constants
 ) -> Values:
     """The result where columns mix kinds of numbers: floats together, the rest one by one."""
     count = len(codes[0])
@@ -185,46 +181,3 @@ _FLOAT_OPERATIONS: dict[str, Callable[..., Floats]] = {
     "/": lambda x, y: x / y,
     "abs": np.abs,
 }
-
-
-def calculate(operation: str, values: list[Constant]) -> Constant | None:
-    """The result of one operation, or None when it has no value.
-
-    >>> calculate("/", [6, 2]), calculate("/", [7, 2]), calculate("/", [7, 0])
-    (3, 3.5, None)
-    """
-    numbers = [value for value in values if not isinstance(value, str)]
-    if len(numbers) != len(values):
-        return None
-    try:
-        return _apply(operation, numbers)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        return None
-
-
-def _apply(operation: str, numbers: list[int | float]) -> Constant | None:
-    result: int | float
-    match operation, numbers:
-        case "abs", [x]:
-            result = abs(x)
-        case "-", [x]:
-            result = -x
-        case "+", [x, y]:
-            result = x + y
-        case "-", [x, y]:
-            result = x - y
-        case "*", [x, y]:
-            result = x * y
-        case "/", [int(x), int(y)] if y and x % y == 0:
-            result = x // y
-        case "/", [x, y]:
-            result = x / y
-        case "mod", [int(x), int(y)]:
-            result = x % y
-        case "min", _:
-            result = min(numbers)
-        case "max", _:
-            result = max(numbers)
-        case _:
-            return None
-    return constant(result)

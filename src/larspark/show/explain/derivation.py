@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from larspark.analysis.dependencies import evaluation_order
 from larspark.base.atoms import Signature
 from larspark.logic.traversal import occurrences
-from larspark.meaning.grounding import ground_atom
+from larspark.logic.values import ground_atom
 from larspark.show.explain.knowledge import Situation
 from larspark.show.explain.rule_support import Instance, Instances
 from larspark.show.explain.support import Support

@@ -9,8 +9,8 @@ from larspark.language import formula_text, window_text
 from larspark.language.tree import Always, At, AtomFormula, Comparison, Formula, Not, Some, Windowed
 from larspark.language.windows import Bounds, GroupWindow, TupleWindow, Window
 from larspark.logic.traversal import term_variables, variables
-from larspark.logic.values import NoValueError, value
-from larspark.meaning.grounding import ground_window, time_point
+from larspark.logic.values import time_value, value
+from larspark.meaning.grounding import ground_window
 from larspark.meaning.matching import Binding
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
 from larspark.meaning.streams import Stream, numbers_of
@@ -135,10 +135,7 @@ class NearMisses:
             case AtomFormula():
                 return self._situation.at
             case At(time) if all(v.name in binding for v in term_variables(time)):
-                try:
-                    return time_point(time, binding)
-                except NoValueError:
-                    return None
+                return time_value(time, binding)
             case _:
                 return None
 
@@ -255,9 +252,8 @@ class NearMisses:
         text = formula_text(substitute(comparison, binding))
         if any(v.name not in binding for v in variables(comparison)):
             return DOES_NOT_HOLD
-        try:
-            left, right = value(comparison.left, binding), value(comparison.right, binding)
-        except NoValueError:
+        left, right = value(comparison.left, binding), value(comparison.right, binding)
+        if left is None or right is None:
             return Near((2, 0), f"{text} has no value")
         if isinstance(left, str) or isinstance(right, str):
             return Near((1, 0), f"{text} is false")
@@ -290,13 +286,9 @@ def _pattern(atom: Atom, binding: Binding) -> Atom:
     """The atom with what is bound replaced, and wildcards for the rest."""
     args: list[Term] = []
     for term in atom.args:
-        known = not isinstance(term, Wildcard) and all(
-            variable.name in binding for variable in term_variables(term)
-        )
-        try:
-            args.append(value(term, binding) if known else Wildcard())
-        except NoValueError:
-            args.append(Wildcard())
+        bound = all(variable.name in binding for variable in term_variables(term))
+        known = value(term, binding) if bound else None
+        args.append(Wildcard() if known is None else known)
     return Atom(atom.predicate, tuple(args))
 
 

@@ -21,7 +21,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.logic.traversal import term_variables
-from larspark.logic.values import NoValueError, Substitution, value
+from larspark.logic.values import Substitution, value
 
 
 def substitute(formula: Formula, binding: Substitution) -> Formula:
@@ -65,10 +65,9 @@ def _term(term: Term, binding: Substitution) -> Term:
     """The value of a term, if it has one."""
     if isinstance(term, Variable | Arithmetic):
         if all(variable.name in binding for variable in term_variables(term)):
-            try:
-                return value(term, binding)
-            except NoValueError:
-                pass
+            known = value(term, binding)
+            if known is not None:
+                return known
         return _bound(term, binding)
     return term
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.run.asp.random_programs import batch, checked, examples
+from tests.run.answer_sets.random_programs import batch, checked, examples
 
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.terms import INTEGER_MAX, INTEGER_MIN, Constant

@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.run.asp.random_programs import (
+from tests.run.answer_sets.random_programs import (
     batch,
     checked,
     examples,

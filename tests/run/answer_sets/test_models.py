@@ -4,7 +4,7 @@ import time
 from itertools import islice
 
 import pytest
-from tests.run.asp.random_programs import batch, checked
+from tests.run.answer_sets.random_programs import batch, checked
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.run.asp.random_programs import (
+from tests.run.answer_sets.random_programs import (
     batch,
     checked,
     examples,

@@ -5,7 +5,7 @@ from random import Random
 from clingo import Control
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.run.asp.random_programs import examples, seeded
+from tests.run.answer_sets.random_programs import examples, seeded
 
 from larspark.run.answer_sets.justifications import Network
 from larspark.run.answer_sets.label_search import GiveUpError

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.meaning import test_theorems as theorems
 from tests.meaning.test_theorems import WITH_PINS, WITHOUT_PINS, automata, automaton_program
-from tests.run.asp.random_programs import batch, checked, examples
+from tests.run.answer_sets.random_programs import batch, checked, examples
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked

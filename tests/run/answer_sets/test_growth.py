@@ -7,7 +7,7 @@ import os
 from random import Random
 
 import pytest
-from tests.run.asp.random_programs import batch, checked, seeded
+from tests.run.answer_sets.random_programs import batch, checked, seeded
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact

@@ -1,7 +1,7 @@
 """What truth maintenance cannot do goes to the solver, and the user is told."""
 
 import pytest
-from tests.run.asp.random_programs import batch, checked
+from tests.run.answer_sets.random_programs import batch, checked
 
 from larspark.base.atoms import Atom, Element, fact
 from larspark.run.answer_sets.asp_engine import AspEngine

@@ -4,7 +4,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.run.asp.random_programs import examples, seeded, stream
+from tests.run.answer_sets.random_programs import examples, seeded, stream
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard

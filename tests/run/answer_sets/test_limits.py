@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.run.asp.random_programs import batch, checked
+from tests.run.answer_sets.random_programs import batch, checked
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
@@ -11,19 +11,18 @@ from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
 from larspark.language.tree import Formula, Not, Rule
+from larspark.run.answer_sets import (
+    conditions,
+    evaluation_context,
+    grounder,
+    one_shot,
+    rule_instances,
+    solver,
+    stepping,
+)
 from larspark.run.answer_sets.asp_engine import AspEngine
 from larspark.run.answer_sets.stepping import SteppingEngine
 from larspark.run.answer_sets.tms_engine import TmsEngine
-from larspark.run.asp import (
-    conditions,
-    grounder,
-    instances,
-    situation,
-    solving,
-    static,
-    stepping,
-    watch,
-)
 from larspark.run.protocol import Settings
 
 
@@ -47,7 +46,7 @@ def run(found: Checked, mode: str, elements: list[Element]) -> None:
 def test_a_rule_that_counts_without_end_is_stopped(
     monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr(static, "CALCULATION_LIMIT", 5_000)
+    monkeypatch.setattr(one_shot, "CALCULATION_LIMIT", 5_000)
     monkeypatch.setattr(grounder, "INSTANCE_LIMIT", 5_000)
     code, message = refusal("#input go/0.\nn(0) :- go.\nn(X+1) :- n(X).", mode)
     assert code == "L410"
@@ -102,7 +101,7 @@ def test_a_formula_over_a_long_timeline_is_stopped(monkeypatch: pytest.MonkeyPat
 
 
 def test_too_many_instances_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instances, "SIZE_LIMIT", 100)
+    monkeypatch.setattr(rule_instances, "SIZE_LIMIT", 100)
     text = "#input p/1.\na(X,Y) :- (p(X) and p(Y)) or (p(X) and p(Y) and p(X))."
     elements = [Element(0, fact("p", number)) for number in range(20)]
     assert refusal(text, "one-shot", elements)[0] == "L410"
@@ -115,14 +114,14 @@ THIRTY = [Element(0, fact("p", number)) for number in range(30)]
 def test_a_rule_that_combines_everything_with_everything_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch, "RULE_LIMIT", 5_000)
+    monkeypatch.setattr(one_shot, "RULE_LIMIT", 5_000)
     monkeypatch.setattr(grounder, "INSTANCE_LIMIT", 5_000)
     for mode in ("one-shot", "incremental", "tms"):
         assert refusal(COMBINED, mode, THIRTY)[0] == "L410"
 
 
 def test_relations_that_grow_are_watched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "RULE_LIMIT", 5_000)
+    monkeypatch.setattr(one_shot, "RULE_LIMIT", 5_000)
     found = checked(COMBINED)
     assert found is not None
     engine = AspEngine(found, (), Settings())
@@ -156,7 +155,7 @@ def test_grounding_ends_with_the_time_and_works_again_when_there_is_less_to_do(
     monkeypatch: pytest.MonkeyPatch, text: str, mode: str
 ) -> None:
     clock = Slow()
-    for module in (grounder, static, watch, situation, solving, stepping):
+    for module in (grounder, one_shot, evaluation_context, solver, stepping):
         monkeypatch.setattr(module, "time", clock)
     found = checked(text)
     assert found is not None
