@@ -11,6 +11,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.codes import CODES
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language import tree
+from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow
 from larspark.show.report import report_json, report_text
 
 # Few names, so that rules have to do with each other.
@@ -32,10 +33,10 @@ terms: st.SearchStrategy[Term] = st.recursive(
 atoms = st.builds(Atom, names, st.lists(terms, max_size=3).map(tuple))
 sizes = st.integers(0, 5)
 windows = st.one_of(
-    st.builds(tree.TimeWindow, sizes | st.none(), sizes, st.integers(1, 4)),
-    st.builds(tree.TupleWindow, sizes, sizes, st.lists(variables, max_size=2).map(tuple)),
-    st.builds(tree.FilterWindow, st.lists(atoms, min_size=1, max_size=2).map(tuple)),
-    st.builds(tree.NamedWindow, names),
+    st.builds(TimeWindow, sizes | st.none(), sizes, st.integers(1, 4)),
+    st.builds(TupleWindow, sizes, sizes, st.lists(variables, max_size=2).map(tuple)),
+    st.builds(FilterWindow, st.lists(atoms, min_size=1, max_size=2).map(tuple)),
+    st.builds(NamedWindow, names),
 )
 comparisons = st.builds(
     tree.Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), terms, terms

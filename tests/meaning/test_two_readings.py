@@ -7,7 +7,14 @@ import pytest
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Term, Wildcard
 from larspark.language import parse_formula
-from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow
+from larspark.language.windows import (
+    FilterWindow,
+    GroupWindow,
+    NamedWindow,
+    TimeWindow,
+    TupleWindow,
+    Window,
+)
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import (
@@ -29,7 +36,7 @@ from larspark.meaning.labelling import Labelling, satisfies
 from larspark.meaning.open_timeline import Horizon, find_horizon
 from larspark.meaning.queries import query
 from larspark.meaning.streams import Stream, Universe, numbers_of
-from larspark.meaning.window_functions import GroundWindow, GroupWindow, register_window
+from larspark.meaning.window_functions import register_window
 
 LAST = 7
 BACKGROUND = frozenset({Atom("e", (1,))})
@@ -56,7 +63,7 @@ def random_atom(rng: random.Random) -> Atom:
     return Atom(atom.predicate, args)
 
 
-def random_window(rng: random.Random, own: bool) -> GroundWindow:
+def random_window(rng: random.Random, own: bool) -> Window:
     small = rng.randrange
     match rng.choice(["sliding", "hopping", "past", "tuples", "groups", "filter", "own"]):
         case "sliding":
@@ -69,7 +76,7 @@ def random_window(rng: random.Random, own: bool) -> GroundWindow:
         case "tuples":
             return TupleWindow(small(4), small(3))
         case "groups":
-            return GroupWindow(small(3), small(2), KEYS[: small(1, 3)])
+            return GroupWindow(TupleWindow(small(3), small(2)), KEYS[: small(1, 3)])
         case "own" if own:
             return NamedWindow("after_last_q", (small(3),))
         case _:

@@ -7,9 +7,15 @@ import pytest
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError
-from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow
+from larspark.language.windows import (
+    FilterWindow,
+    GroupWindow,
+    NamedWindow,
+    TimeWindow,
+    TupleWindow,
+)
 from larspark.meaning.streams import Stream, Universe
-from larspark.meaning.window_functions import GroupWindow, apply_window, register_window
+from larspark.meaning.window_functions import apply_window, register_window
 
 ATOMS = [Atom("p", (1,)), Atom("p", (2,)), Atom("q", (1,)), Atom("r")]
 LAST = 9
@@ -59,15 +65,15 @@ def tuple_window(
 
 def group_window(window: GroupWindow, timeline: range, elements: list[Element], t: int) -> Plain:
     def group(element: Element) -> tuple[object, ...] | None:
-        positions = dict(window.keys).get(element.atom.signature)
+        positions = dict(window.positions).get(element.atom.signature)
         if positions is None:
             return None
         return element.atom.signature, *(element.atom.args[i] for i in positions)
 
+    each = window.each
+    assert isinstance(each, TupleWindow)
     windows = [(t, t, [])] + [
-        tuple_window(
-            window.past, window.future, timeline, [e for e in elements if group(e) == key], t
-        )
+        tuple_window(each.past, each.future, timeline, [e for e in elements if group(e) == key], t)
         for key in {group(element) for element in elements} - {None}
     ]
     inside = range(min(low for low, _, _ in windows), max(high for _, high, _ in windows) + 1)
@@ -112,7 +118,8 @@ def test_tuple_windows_follow_definition_4() -> None:
 def test_partition_windows_follow_definition_5() -> None:
     keys = ((Signature("p", 1), (0,)), (Signature("q", 1), (0,)))
     for rng, stream in random_streams():
-        window = GroupWindow(rng.randrange(4), rng.randrange(3), keys[: rng.randrange(3)])
+        each = TupleWindow(rng.randrange(4), rng.randrange(3))
+        window = GroupWindow(each, keys[: rng.randrange(3)])
         t = rng.randrange(LAST + 3)
         expected = plain(stream)
         if t in expected[0]:

@@ -8,12 +8,10 @@ from tests.run.answer_sets.random_programs import examples, seeded, stream
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
-from larspark.language.windows import FilterWindow, TimeWindow, TupleWindow
+from larspark.language.windows import FilterWindow, GroupWindow, TimeWindow, TupleWindow, Window
 from larspark.run.answer_sets.stream_views import (
     Arrival,
     Elements,
-    GroundWindow,
-    GroupWindow,
     View,
     apply,
 )
@@ -23,8 +21,8 @@ P, S = Signature("p", 1), Signature("s", 2)
 PREDICATES = (P, Signature("q", 1), Signature("r", 0), S)
 
 
-def windows(random: Random) -> tuple[GroundWindow, ...]:
-    def one() -> GroundWindow:
+def windows(random: Random) -> tuple[Window, ...]:
+    def one() -> Window:
         hop = random.randint(1, 3)
         return random.choice(
             (
@@ -34,7 +32,7 @@ def windows(random: Random) -> tuple[GroundWindow, ...]:
                 TimeWindow(None),
                 TupleWindow(random.randint(1, 3)),
                 TupleWindow(random.randint(0, 2), random.randint(1, 2)),
-                GroupWindow(random.randint(1, 2), 0, ((P, (0,)), (S, (1,)))),
+                GroupWindow(TupleWindow(random.randint(1, 2)), ((P, (0,)), (S, (1,)))),
                 FilterWindow((Atom("p", (Wildcard(),)), Atom("s", (0, Wildcard())))),
             )
         )
