@@ -3,7 +3,9 @@
 import pytest
 
 from larspark.base.problems import LarsparkError
-from larspark.feeds.live.address import MqttPlace, TcpPlace, parse_place
+from larspark.feeds.live.mqtt import MqttPlace
+from larspark.feeds.live.places import parse_place
+from larspark.feeds.live.tcp import TcpPlace
 
 
 @pytest.mark.parametrize(
@@ -36,11 +38,11 @@ def test_a_place_is_read_as_it_is_written(text, place):
         ("tcp://box:99999", "tcp://box:99999: port out of range 0-65535"),
         ("tcp+listen://:1", "tcp+listen://:1: the address to listen at is missing"),
         ("mqtt://box", "mqtt://box:1883/: the topic is missing"),
-        ("mqtt://box/a#", "mqtt://box:1883/a#: `#` stands alone, in the last place of a topic"),
-        ("mqtt://box/#/a", "mqtt://box:1883/#/a: `#` stands alone, in the last place of a topic"),
+        ("mqtt://box/a#", "mqtt://box:1883/a#: `#` stands alone, as the last level of a topic"),
+        ("mqtt://box/#/a", "mqtt://box:1883/#/a: `#` stands alone, as the last level of a topic"),
         ("mqtt://box/a+", "mqtt://box:1883/a+: `+` stands alone between the slashes of a topic"),
         ("mqtt:///a", "mqtt://:1883/a: the host is missing"),
-        ("kafka://me:secret@b/t", "kafka://b/t: `kafka` is no kind of connection known here"),
+        ("kafka://me:secret@b/t", "kafka://b/t: `kafka` is not a known kind of connection"),
     ],
 )
 def test_a_wrong_place_is_told_without_its_password(text, why):

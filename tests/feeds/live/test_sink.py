@@ -123,7 +123,7 @@ def test_lines_that_do_not_get_through_are_a_problem(monkeypatch):
 
 def test_a_topic_to_write_to_is_one_topic():
     with (
-        pytest.raises(LarsparkError, match="a topic to write to is one topic"),
+        pytest.raises(LarsparkError, match="a topic to write to has no wildcards"),
         open_sink("mqtt://box/a/#", print),
     ):
         pass

@@ -1,19 +1,20 @@
-"""Files whose last line may not be whole yet."""
+"""Files that grow: following one, and finding the end of its last complete line."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar, Self
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.byte_source import suffix_format
-from larspark.feeds.live.address import FilePlace
+from larspark.feeds.live.address import FILE, Address, LivePlace
 from larspark.feeds.live.inbox import Inbox, Lines, Traffic
 
 _LOOK = 1 << 16
 
 
 def end_of_lines(path: Path) -> int:
-    """Where the last line ends that is whole; 0 when there is none, or no file."""
+    """The offset after the last complete line; 0 if there is none, or no file."""
     if not path.exists():
         return 0
     with path.open("rb") as file:
@@ -32,11 +33,27 @@ _READ = 1 << 18
 _LOOK_SECONDS = 0.1
 
 
-class GrowingFile:
-    """Reads a file from its beginning, and then what is added to it.
+@dataclass(frozen=True)
+class FilePlace(LivePlace):
+    """A file that other processes append to."""
 
-    A file that was replaced is read to its end before the new one of that name is; a file that
-    has become shorter is read anew. A file that is not there is waited for.
+    schemes: ClassVar[tuple[str, ...]] = (FILE,)
+    name: str
+    path: Path
+
+    @classmethod
+    def parse(cls, address: Address) -> Self:
+        return cls(address.text, Path(address.path))
+
+    def source(self, retry: bool) -> "GrowingFile":
+        return GrowingFile(self)
+
+
+class GrowingFile:
+    """Reads a file from its beginning, and then what is appended.
+
+    A replaced file is read to its end before the new file of that name. A truncated file is read
+    again from its beginning. A missing file is waited for.
     """
 
     def __init__(self, place: FilePlace) -> None:
@@ -48,14 +65,14 @@ class GrowingFile:
 
     def read(self, inbox: Inbox, traffic: Traffic) -> None:
         try:
-            told = False
+            reported = False
             while not inbox.stopping.is_set():
                 try:
                     file = self._place.path.open("rb")
                 except FileNotFoundError:
-                    if not told:
+                    if not reported:
                         traffic.say(f"waiting for {self._place.name} to appear")
-                    told = True
+                    reported = True
                     inbox.stopping.wait(_LOOK_SECONDS)
                     continue
                 with file:
@@ -66,7 +83,7 @@ class GrowingFile:
             raise LarsparkError(Problem("L301", message)) from None
 
     def _read_one(self, file: BinaryIO, inbox: Inbox, traffic: Traffic) -> None:
-        """Read one file until it is not the one of this name any more, or the run ends."""
+        """Read one file until another file has its name, or the run ends."""
         lines = Lines(self._place.name, inbox, traffic)
         replaced = False
         try:
@@ -74,7 +91,7 @@ class GrowingFile:
                 if block := file.read(_READ):
                     lines.feed(block)
                     continue
-                # A file that was replaced is complete when nothing was left in it afterwards.
+                # A replaced file is complete when a read after the replacement finds nothing more.
                 if replaced:
                     traffic.say(f"{self._place.name} was replaced: reading the new file")
                     return

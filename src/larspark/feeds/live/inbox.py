@@ -1,4 +1,4 @@
-"""What a live source has met on its way, counted."""
+"""The queue between a live source and the run, its lines, and the counts of connections."""
 
 import threading
 import time
@@ -14,16 +14,16 @@ from larspark.feeds.byte_source import LineSplitter
 
 
 def _silent(text: str) -> None:
-    """Nobody wants to hear."""
+    """Report nothing."""
 
 
 @dataclass(slots=True)
 class Traffic:
-    """The counts of a live source; one thread writes them, others may look.
+    """The counts of a live source; one thread writes them, others may read them.
 
-    `lines` were read whole; `cut` lines ended in the middle when their connection did. `breaks` of
-    a connection lasted `down` seconds in all. `again` messages were delivered a second time after
-    a break. `forgotten` breaks are those after which the broker had kept nothing for us.
+    `lines` were read completely; `cut` lines were incomplete when their connection ended. `breaks`
+    of a connection lasted `down` seconds in all. `again` counts messages delivered twice after a
+    break, `forgotten` the breaks after which the broker had lost the session.
     """
 
     say: Callable[[str], None] = _silent
@@ -39,12 +39,12 @@ class Traffic:
 
     @property
     def down(self) -> float:
-        """For how many seconds there was no connection after a break."""
+        """The seconds without a connection, over all breaks."""
         now = 0.0 if self._since is None else time.monotonic() - self._since
         return self._down + now
 
     def up(self, where: str) -> None:
-        """A connection was made."""
+        """Count a new connection."""
         self.connected = True
         self.connections += 1
         if self._since is not None:
@@ -54,23 +54,25 @@ class Traffic:
             self.say(f"connected to {where} again after {seconds:.1f} s")
 
     def broken(self, why: str) -> None:
-        """A connection that was made is gone."""
+        """Count a lost connection."""
         self.connected = False
         self.breaks += 1
         self._since = time.monotonic()
         self.say(why)
 
 
-# What may wait: with lines of 50 bytes these are about 150,000 lines.
+# The size of the queue: about 150,000 lines of 50 bytes.
 INBOX_BYTES = 16 << 20
-# What a line takes besides its bytes: empty ones fill the queue, too.
+# The overhead of a line, so that empty lines fill the queue, too.
 _LINE_BYTES = 64
-# How long those who bring may take to end when the run does.
+# How long a source may take to end when the run ends.
 PATIENCE_SECONDS = 5.0
+# How long a source may take to notice that the run is ending.
+POLL_SECONDS = 0.1
 
 
 class Block(NamedTuple):
-    """Lines that came together: where from, and the number of the first one there."""
+    """Lines that were read together: their origin, and the number of the first line there."""
 
     source: str
     first: int
@@ -78,9 +80,9 @@ class Block(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """The blocks that came, each with the time point of its arrival, and the time point now.
+    """Blocks, each with the time point of its arrival, and the current time point.
 
-    What comes later is stamped with `now` or later.
+    Later blocks are stamped with `now` or later.
     """
 
     blocks: list[tuple[int, Block]]
@@ -89,16 +91,16 @@ class Delivery(NamedTuple):
 
 
 class Inbox:
-    """Blocks in the order of their arrival. Who brings more than fits has to wait.
+    """A bounded queue of blocks in the order of their arrival; `put` blocks while it is full.
 
-    Stamping a block and looking at the clock happen under one lock, so a time point that has
-    passed is complete: nothing with its stamp is still on its way.
+    Blocks are stamped and the clock is read under one lock, so a time point that has passed is
+    complete: no block with its stamp can still be added.
     """
 
     def __init__(self, now: Callable[[], int], limit: int = INBOX_BYTES) -> None:
         self._now = now
         self._limit = limit
-        # Its lock may be taken twice by one thread: a signal can interrupt whoever holds it.
+        # Reentrant, because a signal handler may run in the thread that holds the lock.
         self._changed = threading.Condition(threading.RLock())
         self._blocks: deque[tuple[int, Block]] = deque()
         self._size = 0
@@ -107,7 +109,7 @@ class Inbox:
         self.stopping = threading.Event()
 
     def put(self, block: Block) -> None:
-        """Hand a block in, as soon as there is room; when the run is ending, at once."""
+        """Add a block; waits while the queue is full, unless the run is ending."""
         size = sum(map(len, filter(None, block.lines))) + _LINE_BYTES * len(block.lines)
         with self._changed:
             while self._size >= self._limit and not self.stopping.is_set():
@@ -117,7 +119,7 @@ class Inbox:
             self._changed.notify_all()
 
     def take(self, timeout: float | None) -> Delivery:
-        """All that is there, or that comes first within so many seconds."""
+        """Remove and return all blocks; waits up to `timeout` seconds for the first one."""
         with self._changed:
             if not self._blocks and not self._ended:
                 self._changed.wait(PATIENCE_SECONDS if self.stopping.is_set() else timeout)
@@ -125,26 +127,26 @@ class Inbox:
             self._blocks.clear()
             self._size = 0
             self._changed.notify_all()
-            # Who was asked to end and does not is left behind.
+            # A source that does not end when asked to is abandoned.
             over = self._ended or (self.stopping.is_set() and not blocks)
             return Delivery(blocks, self._now(), over)
 
     def end(self, failure: BaseException | None = None) -> None:
-        """No more will come; `failure` says why, when that is no good reason."""
+        """Mark the end of the input; `failure` is the error that caused it, if any."""
         with self._changed:
             self._ended = True
             self.failure = failure
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Ask those who bring to end; what they have in hand still comes."""
+        """Ask the source to end; blocks that it already has are still accepted."""
         self.stopping.set()
         with self._changed:
             self._changed.notify_all()
 
     @property
     def fill(self) -> float:
-        """How full the queue is: 1 is full."""
+        """The fill level of the queue: 1 is full."""
         return self._size / self._limit
 
 
@@ -154,13 +156,13 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 def keep_connected(
     talk: Callable[[], None], where: str, inbox: Inbox, traffic: Traffic, retry: bool
 ) -> None:
-    """Talk until the run ends: `talk` connects, calls `traffic.up`, and reads to the end.
+    """Call `talk` until the run ends: it connects, calls `traffic.up`, and reads to the end.
 
-    When it returns or fails the connection is gone, and it is called again after a pause. Without
-    `retry` an orderly end of the connection is the end of the stream, and a failure is a problem.
+    When it returns or fails, the connection is gone, and it is called again after a pause. Without
+    `retry`, an orderly end of the connection ends the stream, and a failure is an error.
     """
     pause = FIRST_PAUSE
-    told = ""
+    reported = ""
     while not inbox.stopping.is_set():
         before = traffic.connections
         try:
@@ -168,7 +170,7 @@ def keep_connected(
             why = "the other side closed it"
             failed = False
         except (OSError, UnicodeError) as error:
-            # A name that no host can have is not even looked up.
+            # UnicodeError: a host name that is not valid is refused before it is looked up.
             why = getattr(error, "strerror", None) or str(error) or type(error).__name__
             failed = True
         if inbox.stopping.is_set():
@@ -181,17 +183,17 @@ def keep_connected(
             return
         if was_up:
             pause = FIRST_PAUSE
-            told = ""
+            reported = ""
             traffic.broken(f"lost the connection to {where}: {why}; trying again")
-        elif why != told:
+        elif why != reported:
             traffic.say(f"cannot connect to {where}: {why}; trying again until it works")
-            told = why
+            reported = why
         inbox.stopping.wait(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
 class Lines:
-    """Lines of one origin, numbered from 1."""
+    """Splits the bytes of one origin into lines, numbered from 1, and queues them."""
 
     def __init__(self, source: str, inbox: Inbox, traffic: Traffic) -> None:
         self._source = source
@@ -205,15 +207,15 @@ class Lines:
             self._put(lines)
 
     def end(self) -> None:
-        """The last line may lack its end: it is a line if it is whole, and else it was cut."""
+        """Finish after a broken connection: a last line that is not complete JSON counts as cut."""
         for line in self._splitter.rest():
-            if _is_whole(line):
+            if _is_complete(line):
                 self._put([line])
             else:
                 self._traffic.cut += 1
 
     def close(self) -> None:
-        """The same where a file ends: its last line is a line, whole or not."""
+        """Finish at the end of a file: its last line needs no line end."""
         if rest := self._splitter.rest():
             self._put(rest)
 
@@ -223,8 +225,8 @@ class Lines:
         self._traffic.lines += len(lines)
 
 
-def _is_whole(line: bytes | None) -> bool:
-    """An object that was cut lacks its last brace, so it is no JSON."""
+def _is_complete(line: bytes | None) -> bool:
+    """Whether a line is complete JSON: a truncated object lacks its last brace."""
     try:
         orjson.loads(line or b"")
     except orjson.JSONDecodeError:

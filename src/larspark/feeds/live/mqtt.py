@@ -1,30 +1,80 @@
-"""Facts from an MQTT broker: every message holds one line or several."""
+"""Lines over MQTT: a subscriber, whose messages hold one or more lines, and a publisher."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.live.address import MqttPlace
-from larspark.feeds.live.inbox import Inbox, Lines, Traffic, keep_connected
-from larspark.feeds.live.tcp import POLL_SECONDS
+from larspark.feeds.live.address import Address, LineSink, LineSource, LivePlace
+from larspark.feeds.live.inbox import POLL_SECONDS, Inbox, Lines, Traffic, keep_connected
+from larspark.feeds.reading import Refused
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client, MQTTMessage
 
-# At least once: a broker delivers again what it does not know to have arrived.
+# Delivery at least once: a broker sends a message again until it is acknowledged.
 QOS = 1
 KEEPALIVE_SECONDS = 60
 _FAREWELL_ROUNDS = 20
 _PIECE = 1 << 16
+_PORTS = {"mqtt": 1883, "mqtts": 8883}
+
+
+@dataclass(frozen=True)
+class MqttPlace(LivePlace):
+    """A topic of a broker; for reading it may have wildcards. `encrypted` means TLS."""
+
+    schemes: ClassVar[tuple[str, ...]] = tuple(_PORTS)
+    forms: ClassVar[tuple[str, ...]] = ("mqtt://host/topic", "mqtts://...")
+    name: str
+    host: str
+    port: int
+    topic: str
+    encrypted: bool = False
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def parse(cls, address: Address) -> Self:
+        scheme, host, topic = address.scheme, address.host, address.path
+        port = _PORTS[scheme] if address.port is None else address.port
+        name = f"{scheme}://{host}:{port}/{topic}"
+        if not host:
+            raise Refused("L320", f"{name}: the host is missing")
+        if why := _topic_problem(topic):
+            raise Refused("L320", f"{name}: {why}")
+        password = address.password
+        if password is None:
+            password = os.environ.get("LARSPARK_MQTT_PASSWORD")
+        return cls(name, host, port, topic, scheme == "mqtts", address.user, password)
+
+    def source(self, retry: bool) -> LineSource:
+        return MqttSubscriber(self, retry)
+
+    def sink(self) -> LineSink:
+        return MqttPublisher(self)
+
+
+def _topic_problem(topic: str) -> str:
+    """Why a topic is not well formed; empty if it is."""
+    if not topic:
+        return "the topic is missing"
+    *above, last = topic.split("/")
+    if "\0" in topic or any("#" in level for level in above) or ("#" in last and last != "#"):
+        return "`#` stands alone, as the last level of a topic"
+    if any("+" in level and level != "+" for level in (*above, last)):
+        return "`+` stands alone between the slashes of a topic"
+    return ""
 
 
 def make_client(place: MqttPlace, *, name: str, clean: bool) -> Client:
-    """A client with the user and password of the place, not connected yet."""
+    """A client with the user and password of the place, not yet connected."""
     if find_spec("paho") is None:
         hint = "install it with `pip install 'larspark[mqtt]'`"
         raise LarsparkError(Problem("L323", f"{place.name} needs the package paho-mqtt", hint=hint))
@@ -41,17 +91,18 @@ def make_client(place: MqttPlace, *, name: str, clean: bool) -> Client:
 
 
 class MqttSubscriber:
-    """Reads a topic, and connects again when the connection breaks.
+    """Reads the messages of a topic; reconnects when the connection breaks.
 
-    A message is acknowledged when its lines are in the queue: a full queue holds the next one
-    back. The broker is asked to keep what comes during a break; whether it did is counted.
+    A message is acknowledged when its lines are in the queue, so a full queue delays the next
+    message. The session is persistent: the broker keeps messages published during a break. A
+    broker that has lost the session is counted.
     """
 
     def __init__(self, place: MqttPlace, retry: bool) -> None:
         self._place = place
         self._retry = retry
         self._client_name = f"larspark-{secrets.token_hex(8)}"
-        # Without the package this is told now, and not in another thread.
+        # A missing package is reported here, not in the reader thread.
         self._client = make_client(place, name=self._client_name, clean=False)
         self._refusal: LarsparkError | None = None
         self._subscribed = False
@@ -106,7 +157,7 @@ class MqttSubscriber:
             raise ConnectionError(str(result.name).removeprefix("MQTT_ERR_").lower())
 
     def _leave(self) -> None:
-        """Let what is on its way still come, and leave nothing behind at the broker."""
+        """Receive messages in flight, then end the session at the broker."""
         self._subscribed = True
         self._client.unsubscribe(self._place.topic)
         with suppress(OSError):
@@ -131,19 +182,18 @@ def _topic(message: MQTTMessage) -> str:
         return "?"
 
 
-if TYPE_CHECKING:
-    from paho.mqtt.client import Client
-
-# Messages that the broker has not acknowledged yet.
+# Unacknowledged messages at any time.
 _UNDERWAY = 1000
 
 
 class MqttPublisher:
-    """Publishes at least once: what the broker does not acknowledge is sent again."""
+    """Publishes every line at least once: unacknowledged messages are sent again."""
 
     def __init__(self, place: MqttPlace) -> None:
         if "+" in place.topic or "#" in place.topic:
-            raise LarsparkError(Problem("L320", f"{place.name}: a topic to write to is one topic"))
+            raise LarsparkError(
+                Problem("L320", f"{place.name}: a topic to write to has no wildcards")
+            )
         self._place = place
         self._client = make_client(place, name=f"larspark-{secrets.token_hex(8)}", clean=False)
         self._acknowledged = threading.Condition()
@@ -189,7 +239,7 @@ class MqttPublisher:
         client.loop_stop()
 
     def _wait_for(self, underway: int, queue: Inbox) -> None:
-        """Wait until fewer messages than that are on their way."""
+        """Wait until fewer than `underway` messages are unacknowledged."""
         with self._acknowledged:
             while self._published - self.delivered >= underway and not queue.stopping.is_set():
                 self._acknowledged.wait(POLL_SECONDS)

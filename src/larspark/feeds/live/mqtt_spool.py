@@ -1,4 +1,4 @@
-"""MQTT into a file: what a broker delivers is on disk before the broker hears that it arrived."""
+"""MQTT into a file: messages are acknowledged after they are written to disk."""
 
 import hashlib
 import logging
@@ -10,29 +10,28 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.live.address import MqttPlace, parse_place
 from larspark.feeds.live.growing import end_of_lines
-from larspark.feeds.live.inbox import FIRST_PAUSE, LONGEST_PAUSE
-from larspark.feeds.live.mqtt import KEEPALIVE_SECONDS, QOS, make_client
+from larspark.feeds.live.inbox import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
+from larspark.feeds.live.mqtt import KEEPALIVE_SECONDS, QOS, MqttPlace, make_client
+from larspark.feeds.live.places import parse_place
 
 _LOG = logging.getLogger("larspark.spool")
-_POLL_SECONDS = 0.1
 _PATIENCE_SECONDS = 20.0
 
 
 @contextmanager
 def spool(place: str, path: str | Path) -> Iterator[None]:
-    """Write the lines of a topic, such as `mqtt://broker/machines`, to the end of a file meanwhile.
+    """Append the lines of a topic, such as `mqtt://broker/machines`, to a file in the background.
 
-    A message is acknowledged once it is on disk. The broker is asked to keep what comes while
-    nobody listens, under a name that belongs to the topic and the file: whoever spools them again
-    gets it. So nothing is lost, as far as the broker keeps its word; after a crash the last
-    messages may come a second time, which changes no answer as long as they are not late.
+    A message is acknowledged once it is on disk. The client id is derived from the topic and the
+    file, and the session is persistent: the broker keeps messages while no client is connected,
+    and delivers them to the next spool of the same topic and file. After a crash the last messages
+    may be delivered twice, which changes no answer as long as they are not late.
     """
     where = parse_place(place)
     if not isinstance(where, MqttPlace):
         hint = "such as mqtt://broker/topic"
-        raise LarsparkError(Problem("L320", f"{place} is no topic of an MQTT broker", hint=hint))
+        raise LarsparkError(Problem("L320", f"{place} is not a topic of an MQTT broker", hint=hint))
     spooling = _Spooling(where, Path(path))
     spooling.start()
     try:
@@ -42,7 +41,7 @@ def spool(place: str, path: str | Path) -> Iterator[None]:
 
 
 class _Spooling:
-    """A thread that listens and writes."""
+    """The thread that receives messages and writes them."""
 
     def __init__(self, place: MqttPlace, path: Path) -> None:
         self._place = place
@@ -59,7 +58,7 @@ class _Spooling:
         self._thread = threading.Thread(target=self._run, name="larspark-spool", daemon=True)
 
     def start(self) -> None:
-        """Begin, and return when the broker knows of us; what keeps us from that is raised."""
+        """Start, and return when the subscription stands; raises if the broker refuses it."""
         self._client.on_connect = self._on_connect
         self._client.on_subscribe = self._on_subscribe
         self._client.on_message = self._on_message
@@ -70,7 +69,7 @@ class _Spooling:
             raise self._refusal or self._problem(self._why)
 
     def stop(self) -> None:
-        """End; what went wrong meanwhile is raised."""
+        """Stop the thread; raises the error that ended it, if any."""
         self._stopping.set()
         self._thread.join()
         if self._refusal is not None:
@@ -100,7 +99,7 @@ class _Spooling:
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
-        """The file, at its end; a line that a crash cut short is taken out: it comes again."""
+        """The file, opened for appending; an incomplete last line is removed: it is sent again."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab") as file:
             file.truncate(end_of_lines(self._path))
@@ -112,7 +111,7 @@ class _Spooling:
         except OSError as error:
             raise ConnectionError(f"cannot connect: {error.strerror or error}") from None
         while not self._stopping.is_set():
-            result = self._client.loop(_POLL_SECONDS)
+            result = self._client.loop(POLL_SECONDS)
             self._keep(file)
             if self._refusal is not None:
                 raise self._refusal
@@ -121,7 +120,7 @@ class _Spooling:
         self._client.disconnect()
 
     def _keep(self, file: BinaryIO) -> None:
-        """Write what arrived to disk, and then tell the broker."""
+        """Write received messages to disk, then acknowledge them."""
         if not self._arrived:
             return
         arrived, self._arrived = self._arrived, []

@@ -1,24 +1,23 @@
-"""The facts of a live run, kept as a stream that can be replayed."""
+"""Writing of live runs: answers to live places, and recordings of the facts."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol, assert_never
+from typing import IO
 
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.live.address import FilePlace, MqttPlace, StandardPlace, TcpPlace, parse_place
+from larspark.feeds.live.address import LineSink
 from larspark.feeds.live.inbox import Block, Inbox, Traffic
-from larspark.feeds.live.mqtt import MqttPublisher
-from larspark.feeds.live.tcp import TcpFanOut, TcpSender
+from larspark.feeds.live.places import parse_place
 from larspark.feeds.write import fact_line
 
 
 class Recording:
-    """Facts in the order in which they were taken, and the time points at which time stood.
+    """The accepted facts in their order, and the time points that the run reached.
 
-    A replay of it gives the answers of the run: it begins and ends with the same time points.
+    A replay of a recording gives the answers of the run: it has the same first and last time point.
     """
 
     def __init__(self, out: IO[str]) -> None:
@@ -37,7 +36,7 @@ class Recording:
             raise LarsparkError(Problem("L324", f"cannot write {path}: {why}")) from None
 
     def add(self, batch: AnyBatch) -> None:
-        """Keep a batch."""
+        """Write the facts of a batch."""
         lines: list[str] = []
         for t, atom, _ in batch.rows():
             lines.append(fact_line(t, atom) + "\n")
@@ -49,29 +48,19 @@ class Recording:
         self._out.flush()
 
 
-# How long the last lines may take when the run has ended.
+# How long the last lines may take after the run has ended.
 LAST_LINES_SECONDS = 10.0
 _SINK_BYTES = 4 << 20
 
 
-class Carrier(Protocol):
-    """Takes lines out of the queue and away: the one seam for new kinds of places."""
-
-    delivered: int
-
-    def carry(self, queue: Inbox, traffic: Traffic) -> None:
-        """Deliver what comes, until it is over or the queue is stopping."""
-
-
 class Sink:
-    """Text that is written here goes out by a thread of its own, line by line.
+    """Sends lines in a background thread.
 
-    Who writes more than fits has to wait: nothing is thrown away while a place is slow or cannot
-    be reached.
+    Writing blocks while the queue is full: no line is dropped while a place is slow or unreachable.
     """
 
-    def __init__(self, carrier: Carrier, traffic: Traffic, limit: int = _SINK_BYTES) -> None:
-        self._carrier = carrier
+    def __init__(self, line_sink: LineSink, traffic: Traffic, limit: int = _SINK_BYTES) -> None:
+        self._line_sink = line_sink
         self._traffic = traffic
         self._queue = Inbox(lambda: 0, limit)
         self._written: list[bytes | None] = []
@@ -80,12 +69,12 @@ class Sink:
         self._thread.start()
 
     def write(self, text: str) -> None:
-        """Write a line, with its end."""
+        """Write a line, which ends with a line break."""
         self._written.append(text.encode())
         self._lines += 1
 
     def flush(self) -> None:
-        """Let out what was written, or be told why that is not possible any more."""
+        """Queue the written lines for sending; raises the error that ended the sending, if any."""
         if self._queue.failure is not None:
             raise self._queue.failure
         if self._written:
@@ -93,43 +82,28 @@ class Sink:
             self._written = []
 
     def close(self) -> None:
-        """Wait for the last lines; it is a problem when they do not get through."""
+        """Wait until the last lines are delivered; an error if they are not."""
         self.flush()
         self._queue.end()
         self._thread.join(LAST_LINES_SECONDS)
         self._queue.stop()
-        if left := self._lines - self._carrier.delivered:
+        if left := self._lines - self._line_sink.delivered:
             message = f"{left:,} of {self._lines:,} lines of output were not delivered"
             raise LarsparkError(Problem("L321", message))
 
     def _carry(self) -> None:
         try:
-            self._carrier.carry(self._queue, self._traffic)
-        except BaseException as error:  # it is raised again where lines are written
+            self._line_sink.carry(self._queue, self._traffic)
+        except BaseException as error:  # raised again by `flush`
             self._queue.end(error)
             self._queue.stop()
 
 
 @contextmanager
 def open_sink(place: str, say: Callable[[str], None]) -> Iterator[Sink]:
-    """A sink at a live place, closed in the end."""
-    sink = Sink(_carrier(place), Traffic(say))
+    """A sink at a live place, closed at the end of the context."""
+    sink = Sink(parse_place(place).sink(), Traffic(say))
     try:
         yield sink
     finally:
         sink.close()
-
-
-def _carrier(text: str) -> Carrier:
-    place = parse_place(text)
-    match place:
-        case TcpPlace(listen=True):
-            return TcpFanOut(place)
-        case TcpPlace():
-            return TcpSender(place)
-        case MqttPlace():
-            return MqttPublisher(place)
-        case StandardPlace() | FilePlace():
-            raise LarsparkError(Problem("L320", f"{text} is no live place to write to"))
-        case _:
-            assert_never(place)

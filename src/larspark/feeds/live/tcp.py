@@ -1,25 +1,57 @@
-"""Lines over TCP: from a host that we connect to, or from those who connect to us."""
+"""Lines over TCP, as a client and as a server, for reading and for writing."""
 
 import select
 import selectors
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.live.address import TcpPlace
-from larspark.feeds.live.inbox import Inbox, Lines, Traffic, keep_connected
+from larspark.feeds.live.address import Address, LineSink, LineSource, LivePlace
+from larspark.feeds.live.inbox import POLL_SECONDS, Inbox, Lines, Traffic, keep_connected
+from larspark.feeds.reading import Refused
 
 _RECEIVE = 1 << 16
 CONNECT_SECONDS = 10.0
-# How long it may take to notice that the run is ending.
-POLL_SECONDS = 0.1
 # Each connection may hold an unfinished line, so their number bounds the memory.
 MOST_CONNECTIONS = 100
+_THIS_MACHINE = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class TcpPlace(LivePlace):
+    """A port: of a host to connect to, or of a local address to listen at."""
+
+    schemes: ClassVar[tuple[str, ...]] = ("tcp", "tcp+listen")
+    forms: ClassVar[tuple[str, ...]] = ("tcp://host:port", "tcp://:port", "tcp+listen://host:port")
+    name: str
+    host: str
+    port: int
+    listen: bool
+
+    @classmethod
+    def parse(cls, address: Address) -> Self:
+        if address.port is None:
+            raise Refused("L320", f"{address.text}: the port is missing")
+        if address.path or address.user is not None:
+            raise Refused("L320", f"{address.text}: it has more than a host and a port")
+        always = address.scheme == "tcp+listen"
+        if always and not address.host:
+            raise Refused("L320", f"{address.text}: the address to listen at is missing")
+        listen = always or not address.host
+        return cls(address.text, address.host or _THIS_MACHINE, address.port, listen)
+
+    def source(self, retry: bool) -> LineSource:
+        return TcpListener(self) if self.listen else TcpClient(self, retry)
+
+    def sink(self) -> LineSink:
+        return TcpFanOut(self) if self.listen else TcpSender(self)
 
 
 class TcpClient:
-    """Reads what a server sends, and connects again when the connection ends."""
+    """Reads the lines that a server sends; reconnects when the connection ends."""
 
     def __init__(self, place: TcpPlace, retry: bool) -> None:
         self._place = place
@@ -51,7 +83,7 @@ class TcpClient:
 
 
 class TcpListener:
-    """Reads what everybody sends who connects; one who leaves leaves the others alone."""
+    """Reads the lines of all clients that connect; the end of one leaves the others connected."""
 
     def __init__(self, place: TcpPlace) -> None:
         self._place = place
@@ -71,10 +103,10 @@ class TcpListener:
                             senders.pop(link).end()
                             link.close()
                     elif len(senders) >= MOST_CONNECTIONS:
-                        # They wait in the backlog until somebody leaves.
+                        # New clients wait in the backlog until another one disconnects.
                         inbox.stopping.wait(POLL_SECONDS)
-                    elif (visitor := accepted(server)) is not None:
-                        sender, name = visitor
+                    elif (client := accepted(server)) is not None:
+                        sender, name = client
                         senders[sender] = Lines(name, inbox, traffic)
                         traffic.connections += 1
                         selector.register(sender, selectors.EVENT_READ)
@@ -84,7 +116,7 @@ class TcpListener:
 
 
 def accepted(server: socket.socket) -> tuple[socket.socket, str] | None:
-    """Who has connected, with their name; None when nobody has, or they are gone already."""
+    """A new client and its name; None if there is none, or it is gone already."""
     try:
         link, (peer, port, *_) = server.accept()
     except OSError:
@@ -94,7 +126,7 @@ def accepted(server: socket.socket) -> tuple[socket.socket, str] | None:
 
 
 def _receive(link: socket.socket, lines: Lines) -> bool:
-    """Read what has come; False when the connection is gone."""
+    """Read the received bytes; False when the connection is closed."""
     try:
         received = link.recv(_RECEIVE)
     except BlockingIOError:
@@ -120,15 +152,15 @@ def listening(place: TcpPlace) -> Iterator[socket.socket]:
         yield server
 
 
-# Who takes nothing for so long is given up.
+# A peer that accepts no data for this long is disconnected.
 _STUCK_SECONDS = 10.0
 
 
 class TcpSender:
-    """Sends to a server, and connects again when the connection breaks.
+    """Sends lines to a server; reconnects when the connection breaks.
 
-    TCP does not tell what arrived: the lines that were on their way when a connection breaks may
-    be lost, or come twice.
+    TCP does not confirm delivery to the application: lines in flight when a connection breaks may
+    be lost or duplicated.
     """
 
     def __init__(self, place: TcpPlace) -> None:
@@ -162,14 +194,14 @@ class TcpSender:
 
 
 def _still_there(link: socket.socket) -> None:
-    """Notice that the other side has gone before sending into the void."""
+    """Raise if the other side has closed the connection, before more is sent."""
     while select.select([link], [], [], 0)[0]:
         if not link.recv(1 << 12):
             raise ConnectionError("the other side closed it")
 
 
 class TcpFanOut:
-    """Sends every line to all who are connected when it is written."""
+    """Sends every line to all clients that are connected when it is written."""
 
     def __init__(self, place: TcpPlace) -> None:
         self._place = place
@@ -183,9 +215,9 @@ class TcpFanOut:
             over = False
             while not over and not queue.stopping.is_set():
                 blocks, _, over = queue.take(POLL_SECONDS)
-                while (visitor := accepted(server)) is not None:
-                    visitor[0].settimeout(_STUCK_SECONDS)
-                    links.append(visitor[0])
+                while (client := accepted(server)) is not None:
+                    client[0].settimeout(_STUCK_SECONDS)
+                    links.append(client[0])
                 lines = [line for _, block in blocks for line in block.lines if line is not None]
                 links = [link for link in links if _sent(link, b"".join(lines))]
                 self.delivered += len(lines)
@@ -194,7 +226,7 @@ class TcpFanOut:
 
 
 def _sent(link: socket.socket, data: bytes) -> bool:
-    """Send to one of many; False when it is gone."""
+    """Send to one client; False when it has disconnected."""
     try:
         _still_there(link)
         link.sendall(data)

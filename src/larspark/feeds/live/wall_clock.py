@@ -1,4 +1,4 @@
-"""Time points by the clock on the wall."""
+"""Time points by the system clock."""
 
 import time
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ _PER_SECOND = 1_000_000
 
 
 class Clock:
-    """The time point now: floor(microseconds since 1970-01-01T00:00Z / length).
+    """The current time point: floor(microseconds since 1970-01-01T00:00Z / length).
 
-    With `start`, time points are counted from that one, which is now. The clock never goes back,
-    whatever happens to the clock of the machine.
+    With `start`, the current time point is `start` when the clock is made. The clock is monotonic:
+    adjustments of the system clock do not affect it.
 
     >>> Clock(3_600_000_000, start=7).now()
     7
@@ -37,7 +37,7 @@ class Clock:
         return self._microseconds() // self.length
 
     def seconds_left(self) -> float:
-        """How long the time point that is now will still last."""
+        """The seconds until the current time point ends."""
         return (self.length - self._microseconds() % self.length) / _PER_SECOND
 
     def _microseconds(self) -> int:
@@ -45,10 +45,10 @@ class Clock:
 
 
 class ClockOrder:
-    """Facts wait for their time point, which the clock settles when the lateness has passed.
+    """Reorders facts by time; a time point is released when the clock has passed its lateness.
 
-    At the time point `now`, a fact may lie back by the lateness and ahead by it, or by one: clocks
-    differ. Facts of the same time keep the order of their arrival.
+    A fact may be late by the lateness, and ahead of the clock by the lateness or by one, because
+    clocks differ. Facts of the same time point keep the order of their arrival.
     """
 
     def __init__(self, clock: Clock, options: Options, reading: Reading) -> None:
@@ -60,13 +60,13 @@ class ClockOrder:
         self._times: list[int] = []
 
     def move(self, now: int) -> None:
-        """The clock shows this time point."""
+        """Set the current time point."""
         self._now = now
 
     def take(
         self, arrivals: Iterator[Arrival | Problem], source: str
     ) -> tuple[Problem, int] | None:
-        """Take arrivals in, up to the first that is refused: why, and how many facts are late."""
+        """Accept arrivals up to the first refused one: its problem and its number of late facts."""
         lateness = self._lateness
         oldest, newest = self._now - lateness, self._now + max(1, lateness)
         waiting = self._waiting
@@ -86,26 +86,26 @@ class ClockOrder:
         return None
 
     def release(self, everything: bool = False) -> Iterator[RowBatch]:
-        """The facts of settled time points, and how far time has moved."""
-        settled = max(0, self._now - self._lateness)
+        """The facts of released time points, and how far time has advanced."""
+        released = max(0, self._now - self._lateness)
         if everything:
-            settled = max([self._now, *self._times])
+            released = max([self._now, *self._times])
         times: list[int] = []
         atoms: list[Atom] = []
-        while self._times and self._times[0] <= settled:
+        while self._times and self._times[0] <= released:
             t = heappop(self._times)
             found = self._waiting.pop(t)
             times.extend(repeat(t, len(found)))
             atoms.extend(found)
         reading = self._reading
-        if not atoms and reading.last_t == settled:
+        if not atoms and reading.last_t == released:
             return
         if reading.first_t is None:
-            reading.first_t = settled
+            reading.first_t = released
         rows = numbered_rows(times, atoms, reading.facts)
         reading.facts += len(rows)
-        reading.last_t = settled
-        yield RowBatch(rows, settled)
+        reading.last_t = released
+        yield RowBatch(rows, released)
 
     def _late(self, t: int) -> Refused:
         allowed = f"the lateness allowed is {self._lateness}"

@@ -1,0 +1,41 @@
+"""The kinds of live places: `-`, `tcp://host:port`, `mqtt://host/topic`, files that grow."""
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.live.address import LivePlace, parse_address
+from larspark.feeds.live.growing import FilePlace
+from larspark.feeds.live.mqtt import MqttPlace
+from larspark.feeds.live.standard_input import StandardPlace
+from larspark.feeds.live.tcp import TcpPlace
+from larspark.feeds.reading import Refused
+
+KINDS: tuple[type[LivePlace], ...] = (StandardPlace, FilePlace, TcpPlace, MqttPlace)
+
+_BY_SCHEME = {scheme: kind for kind in KINDS for scheme in kind.schemes}
+_FORMS = ", ".join(form for kind in KINDS for form in kind.forms)
+
+
+def is_live(text: str) -> bool:
+    """Whether this names standard input or a connection rather than a file.
+
+    >>> is_live("-"), is_live("mqtt://localhost/machines"), is_live("events.jsonl")
+    (True, True, False)
+    """
+    return text == "-" or "://" in text
+
+
+def parse_place(text: str) -> LivePlace:
+    """The live place of an address.
+
+    >>> parse_place("tcp://:9000")
+    TcpPlace(name='tcp://:9000', host='127.0.0.1', port=9000, listen=True)
+    """
+    try:
+        address = parse_address(text)
+        kind = _BY_SCHEME.get(address.scheme)
+        if kind is None:
+            message = f"{address.text}: `{address.scheme}` is not a known kind of connection"
+            raise Refused("L320", message)
+        return kind.parse(address)
+    except Refused as refused:
+        hint = f"the forms are {_FORMS}"
+        raise LarsparkError(Problem(refused.code, refused.message, hint=hint)) from None
