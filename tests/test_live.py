@@ -160,7 +160,7 @@ def test_a_bad_line_ends_a_run_after_what_was_accepted_is_answered(folder):
         assert run.end(None) == 1
     assert run.answers == [{"t": 7, "atoms": ["alarm(a)", "hot(a)"]}]
     assert "answered 1 time point, 7 to 7, 1 fact\n" in run.told
-    assert ":2:16: error L312: `X` is a variable, and a fact has none" in run.told
+    assert ":2:16: error L312: `X` is a variable, and facts have no variables" in run.told
 
 
 def test_what_is_wrong_can_be_skipped_and_is_counted(folder):
@@ -193,7 +193,7 @@ def test_options_that_do_not_go_together_are_told(folder):
     (folder / "m.lars").write_text("#tick 1 min. hot(M) :- [3 min] some temp(M, V), V > 90.")
     run = Run(folder, "--stream", "-", "--clock", "1s")
     assert run.end(None) == 2
-    assert "the program says `#tick 1 min`, and --clock 1s is another length" in re.sub(
+    assert "the program has `#tick 1 min`, but --clock 1s is another length" in re.sub(
         r"[│\s]+", " ", run.told
     )
     (folder / "e.jsonl").write_text("")

@@ -64,10 +64,10 @@ def at_a_terminal(folder: Path, *words: str) -> str:
         (("run", "plan.lars", "-s", "events.jsonl"), "did you mean plant.lars?"),
         (("run", "plant.lars", "-s", "event.jsonl"), "did you mean events.jsonl?"),
         (("run", "plant.lars", "-s", "events.jsonl", "-b", "plent.lars"), "did you mean plant"),
-        (("run", "there/plant.lars", "-s", "events.jsonl"), "there is no folder there"),
+        (("run", "there/plant.lars", "-s", "events.jsonl"), "the directory there does not exist"),
         (("run", "plant.lars", "-s", "events.jsonl", "-o", "no/where"), "cannot write no/where"),
         (("show", "-s", "events.jsonl", "--svg", "no/where"), "cannot write no/where"),
-        (("show", "-s", "events.jsonl", "--view", "3", "1"), "--view needs the first"),
+        (("show", "-s", "events.jsonl", "--view", "3", "1"), "--view takes the first"),
         (("show", "-s", "events.jsonl", "--at", "3"), "--at draws the windows of a program"),
     ],
 )

@@ -40,7 +40,7 @@ def test_the_name_of_the_file_is_the_predicate_if_none_is_given(write):
     assert shown(read_background(write("line.csv", "a1,l1\n"))) == ["line(a1,l1)"]
     path = write("2013-lines.csv", "a1,l1\n")
     assert failure(path) == (
-        f"error L316: the name of {path} is not a predicate\n"
+        f"error L316: the name of {path} is not a valid predicate\n"
         '  hint: name one, e.g. `#background "lines.csv" as line/2.`'
     )
 
@@ -94,16 +94,16 @@ def test_all_problems_of_a_file_are_told_at_once(write):
     assert failure(path) == (
         f"{path}:1:3: error L309: background data has no time\n"
         '  1 | {"t": 1, "atom": "a"}\n    |   ^\n  hint: leave `t` out\n'
-        f"{path}:2:13: error L312: `X` is a variable, and a fact has none\n"
+        f"{path}:2:13: error L312: `X` is a variable, and facts have no variables\n"
         '  2 | {"atom": "p(X)"}\n    |             ^\n'
         '  hint: quote a text that does not begin with a lowercase letter: "X"\n'
-        f"{path}:3:1: error L309: there is no atom in this line\n  3 | {{}}\n    | ^"
+        f"{path}:3:1: error L309: there is no atom on this line\n  3 | {{}}\n    | ^"
     )
     path = write("l.lars", "@36 a.\na :- b.\n")
     assert failure(path) == (
         f"{path}:1:1: error L315: background data has no time\n"
         "  1 | @36 a.\n    | ^\n  hint: write `line(a1,l1).`\n"
-        f"{path}:2:3: error L315: a rule has no place among facts\n  2 | a :- b.\n    |   ^"
+        f"{path}:2:3: error L315: a rule is not allowed among facts\n  2 | a :- b.\n    |   ^"
     )
     path = write("l.csv", "a,1\nb,\nc\n\xff,4\n".encode("latin-1"))
     assert failure(path, LINE) == (
@@ -116,11 +116,14 @@ def test_all_problems_of_a_file_are_told_at_once(write):
 def test_the_number_of_columns_must_be_that_of_the_arguments(write, tmp_path):
     path = write("l.csv", "a,b,c\n")
     assert failure(path, LINE) == (
-        f"error L316: {path} has 3 columns, and a fact of `line/2` has not"
+        f"error L316: {path} has 3 columns, but a fact of `line/2` has 2"
     )
     path = tmp_path / "line.parquet"
     pa.parquet.write_table(pa.table({"id": [[1]]}), path)
-    assert failure(path) == "error L305: column `id` has the type list<element: int64>, no constant"
+    assert (
+        failure(path)
+        == "error L305: column `id` has the type list<element: int64>, which cannot be a constant"
+    )
 
 
 def test_an_empty_csv_file_has_no_columns(write):

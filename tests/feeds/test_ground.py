@@ -75,11 +75,11 @@ PREDICATE_HINT = (
         ("p(f(a))", 4, "L312: found `(`, not `,` or `)`"),
         ("p(1+2)", 4, "L312: found `+`, not `,` or `)`"),
         ("p(3x)", 4, "L312: found `x`, not `,` or `)`"),
-        ("p(a,St)", 5, f'L312: `St` is a variable, and a fact has none{VARIABLE_HINT}"St"'),
-        ("p(_)", 3, f'L312: `_` is a variable, and a fact has none{VARIABLE_HINT}"_"'),
+        ("p(a,St)", 5, f'L312: `St` is a variable, and facts have no variables{VARIABLE_HINT}"St"'),
+        ("p(_)", 3, f'L312: `_` is a variable, and facts have no variables{VARIABLE_HINT}"_"'),
         ("p(é)", 3, "L312: found `é`, not a constant"),
-        ('p("a)', 3, "L312: a quoted string is not closed in its line"),
-        ('p("a\nb")', 3, "L312: a quoted string is not closed in its line"),
+        ('p("a)', 3, "L312: a quoted string is not closed on its line"),
+        ('p("a\nb")', 3, "L312: a quoted string is not closed on its line"),
         (
             r'p("a\xb")',
             5,
@@ -88,7 +88,7 @@ PREDICATE_HINT = (
         ("p(1e999)", 3, "L313: `1e999` does not fit a 64-bit float"),
         ("p(9223372036854775808)", 3, "L313: `9223372036854775808` does not fit a 64-bit integer"),
         ("p(-" + "9" * 9999 + ")", 3, f"L313: `-{'9' * 39}...` does not fit a 64-bit integer"),
-        ('p("\ud800")', 3, "L313: the text holds half of a character"),
+        ('p("\ud800")', 3, "L313: the text holds a lone surrogate"),
     ],
 )
 def test_what_is_no_ground_atom_is_refused_with_its_column(text, column, message):
@@ -106,7 +106,7 @@ def test_a_refused_atom_is_shown_with_a_caret():
     with pytest.raises(LarsparkError) as error:
         parse_ground_atom("tram(a1,St)")
     assert str(error.value) == (
-        "<atom>:1:9: error L312: `St` is a variable, and a fact has none\n"
+        "<atom>:1:9: error L312: `St` is a variable, and facts have no variables\n"
         "  1 | tram(a1,St)\n"
         "    |         ^\n"
         '  hint: quote a text that does not begin with a lowercase letter: "St"'

@@ -124,7 +124,7 @@ BAD_LINES = [
     (
         '{"t": 40, "atom": "tram(a1,St)"}',
         28,
-        "L312: `St` is a variable, and a fact has none"
+        "L312: `St` is a variable, and facts have no variables"
         '\n  hint: quote a text that does not begin with a lowercase letter: "St"',
     ),
     ('{"t": 40, "atoms": ["a", "p(1e999)"]}', 29, "L313: `1e999` does not fit a 64-bit float"),
@@ -153,8 +153,8 @@ BAD_LINES = [
     (
         '{"t": "2013-01-01"}',
         3,
-        'L311: the time "2013-01-01" is a timestamp, and nothing says how long a time point lasts'
-        "\n  hint: say it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
+        'L311: the time "2013-01-01" is a timestamp, but the length of a time point is not known'
+        "\n  hint: set it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
     ),
 ]
 
@@ -275,7 +275,7 @@ def test_standard_input_is_read_once(monkeypatch):
     assert shown(stream) == [(36, "ok", 0)]
     with pytest.raises(LarsparkError) as error:
         shown(stream)
-    assert str(error.value) == "error L317: <stdin> can be read only once, and it has been read"
+    assert str(error.value) == "error L317: <stdin> can be read only once, and was read already"
 
 
 def test_lines_from_a_pipe_are_not_held_back():
@@ -323,7 +323,7 @@ def test_text_files_and_open_files_are_read_from_where_they_stand(tmp_path):
         ),
         (
             {"map": "t -> a"},
-            "error L303: <file> holds atoms, and a mapping is for tables\n"
+            "error L303: <file> holds atoms, but a mapping is for tables\n"
             "  hint: leave the mapping out",
         ),
     ],
@@ -344,8 +344,8 @@ def test_unknown_files_and_formats_are_refused_at_once(tmp_path):
     with pytest.raises(LarsparkError) as error:
         Stream.read(odd)
     assert str(error.value) == (
-        f"error L302: the name of {odd} does not tell its format\n"
-        "  hint: say the format: one of jsonl, csv, tsv, parquet, arrow, lars"
+        f"error L302: the format of {odd} is unknown\n"
+        "  hint: give the format: one of jsonl, csv, tsv, parquet, arrow, lars"
     )
     with pytest.raises(LarsparkError) as error:
         Stream.read(odd, format="xlsx")

@@ -49,11 +49,12 @@ BAD = [
     ),
     (
         "@36 a :- b.",
-        "<file>:1:7: error L315: a rule has no place among facts\n  1 | @36 a :- b.\n    |       ^",
+        "<file>:1:7: error L315: a rule is not allowed among facts\n"
+        "  1 | @36 a :- b.\n    |       ^",
     ),
     (
         "  #input a/1.",
-        "<file>:1:3: error L315: a directive has no place among facts\n"
+        "<file>:1:3: error L315: a directive is not allowed among facts\n"
         "  1 |   #input a/1.\n    |   ^",
     ),
     (
@@ -68,19 +69,19 @@ BAD = [
     ),
     (
         "@36 p(a,X).",
-        "<file>:1:9: error L312: `X` is a variable, and a fact has none\n"
+        "<file>:1:9: error L312: `X` is a variable, and facts have no variables\n"
         "  1 | @36 p(a,X).\n    |         ^\n"
         '  hint: quote a text that does not begin with a lowercase letter: "X"',
     ),
     (
         "@36\n  p(a,\n    X).",
-        "<file>:3:5: error L312: `X` is a variable, and a fact has none\n"
+        "<file>:3:5: error L312: `X` is a variable, and facts have no variables\n"
         "  3 |     X).\n    |     ^\n"
         '  hint: quote a text that does not begin with a lowercase letter: "X"',
     ),
     (
         "@36 p(X,\n  b).",
-        "<file>:1:7: error L312: `X` is a variable, and a fact has none\n"
+        "<file>:1:7: error L312: `X` is a variable, and facts have no variables\n"
         '  hint: quote a text that does not begin with a lowercase letter: "X"',
     ),
     (

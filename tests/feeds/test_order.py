@@ -174,7 +174,7 @@ def test_batches_are_no_larger_than_asked_for(arrivals, size):
 @pytest.mark.parametrize(
     ("element", "message"),
     [
-        ((1, "p(X)"), "`X` is a variable, and a fact has none"),
+        ((1, "p(X)"), "`X` is a variable, and facts have no variables"),
         ((-1, "p"), "the time -1 lies before 0"),
         ((1,), "an element is a time and an atom or its text"),
         (7, "an element is a time and an atom or its text"),

@@ -126,16 +126,16 @@ def test_timestamps_become_time_points_with_a_tick():
 
 def test_timestamps_without_a_tick_are_an_error():
     table = pa.table({"at": [datetime(2013, 1, 1)], "value": [1]})
-    hint = "\n  hint: say it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`"
+    hint = "\n  hint: set it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`"
     stream = Stream.from_table(table, map="at -> v(value)")
     assert failure(stream) == (
         "error L311: column `at` holds timestamps, "
-        f"and nothing says how long a time point lasts{hint}"
+        f"but the length of a time point is not known{hint}"
     )
     assert shown(stream.with_tick(1_000_000)) == [(1356998400, "v(1)", 0)]
     assert failure(csv_stream("time,sensor,value\n2013-01-01,a,1\n")) == (
         '<file>:2:1: error L311: column `time`: the time "2013-01-01" is a timestamp, '
-        f"and nothing says how long a time point lasts{hint}"
+        f"but the length of a time point is not known{hint}"
     )
 
 
@@ -294,8 +294,8 @@ def test_a_column_that_is_there_twice_is_told():
 def test_types_that_cannot_be_used_are_told_all_at_once():
     table = pa.table({"time": [[1]], "value": [{"a": 1}], "ok": [1]})
     assert failure(Stream.from_table(table, map="time -> p(value, ok)")) == (
-        "error L305: column `time` has the type list<item: int64>, which is no time\n"
-        "error L305: column `value` has the type struct<a: int64>, which is no constant"
+        "error L305: column `time` has the type list<item: int64>, which cannot be a time\n"
+        "error L305: column `value` has the type struct<a: int64>, which cannot be a constant"
     )
 
 
@@ -343,7 +343,7 @@ def test_a_table_needs_a_mapping(tmp_path):
     with pytest.raises(LarsparkError) as error:
         Stream.read(path)
     assert str(error.value) == (
-        f"error L303: {path} is a table, and nothing says which atoms its rows are\n"
+        f"error L303: {path} is a table and needs a mapping from its columns to atoms\n"
         "  hint: map columns to atoms, e.g. `time -> temp(sensor, value)`"
     )
 
@@ -358,14 +358,14 @@ def test_mappings_are_read():
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("", 1, "L303: the mapping ends where a time column is wanted"),
-        ("time", 5, "L303: the mapping ends where `->` is wanted"),
-        ("time -> Temp(a)", 9, "L303: found `T` where a predicate is wanted"),
-        ("time -> temp(a", 15, "L303: the mapping ends where `,` or `)` is wanted"),
-        ("time -> temp(a,)", 16, "L303: found `)` where a column or a constant is wanted"),
-        ("time -> temp(a) x", 17, "L303: found `x` where `;` or the end is wanted"),
-        ("time -> temp(a);", 17, "L303: the mapping ends where a time column is wanted"),
-        ("36 -> temp(a)", 1, "L303: found `3` where a time column is wanted"),
+        ("", 1, "L303: the mapping ends where a time column is expected"),
+        ("time", 5, "L303: the mapping ends where `->` is expected"),
+        ("time -> Temp(a)", 9, "L303: found `T` where a predicate is expected"),
+        ("time -> temp(a", 15, "L303: the mapping ends where `,` or `)` is expected"),
+        ("time -> temp(a,)", 16, "L303: found `)` where a column or a constant is expected"),
+        ("time -> temp(a) x", 17, "L303: found `x` where `;` or the end is expected"),
+        ("time -> temp(a);", 17, "L303: the mapping ends where a time column is expected"),
+        ("36 -> temp(a)", 1, "L303: found `3` where a time column is expected"),
         ("time -> temp(1e999)", 14, "L313: `1e999` does not fit a 64-bit float"),
     ],
 )

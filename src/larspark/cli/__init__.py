@@ -1,10 +1,10 @@
-"""The terminal's front door. People get tables and colours, pipes get JSON Lines."""
+"""The command line: tables and colours at a terminal, JSON Lines for pipes."""
 
 import sys
 
 from larspark.base.problems import LarsparkError
 
-# A command registers itself where it is defined.
+# Importing a command registers it.
 from larspark.cli import (  # noqa: F401
     bench_command,
     check_command,
@@ -26,9 +26,9 @@ UNEXPECTED = 3
 
 
 def main() -> None:
-    """Run the command line; problems are told, tracebacks are for `--debug`."""
+    """Run the command line; problems go to stderr, tracebacks only with `--debug`."""
     debug = "--debug" in sys.argv
-    # It may stand anywhere, also where a command reads its own options.
+    # It is accepted anywhere, also after a command.
     sys.argv = [word for word in sys.argv if word != "--debug"]
     keep_freed_memory()
     try:
@@ -39,7 +39,7 @@ def main() -> None:
         complain(error.problems)
         sys.exit(1)
     except BrokenPipeError:
-        # Whoever read the output has had enough, as `head` does.
+        # The reader of the pipe has closed it, as `head` does.
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:

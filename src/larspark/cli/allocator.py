@@ -1,4 +1,4 @@
-"""How the process of the command line deals with memory."""
+"""Settings of the C allocator for the command line."""
 
 import ctypes
 import os
@@ -13,18 +13,17 @@ _FROM_HEAP = 32 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep memory that was freed, up to some, for the next time point.
+    """Make glibc keep freed memory, up to a limit, for the next time point.
 
-    What a time point needs for a moment can be some megabytes. glibc gives those back to the system
-    when they are freed and gets them again, page by page, at the next time point: with a hundred
-    rules that took a quarter of the time. Whoever sets it in the environment knows better, and
-    other C libraries have their own ways.
+    A time point may need some megabytes temporarily. By default glibc returns them to the system
+    and gets them again, page by page, at the next time point, which took a quarter of the time with
+    a hundred rules. Settings in the environment take precedence. Other C libraries are left alone.
     """
     chosen = {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}
     if sys.platform != "linux" or chosen & os.environ.keys():
         return
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
-        # Setting one of them ends glibc's own adjustment of both.
+        # Setting either one disables glibc's dynamic adjustment of both.
         library.mallopt(_TRIM_THRESHOLD, _KEPT)
         library.mallopt(_MMAP_THRESHOLD, _FROM_HEAP)

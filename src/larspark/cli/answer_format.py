@@ -1,4 +1,4 @@
-"""The answers of a run, written in the form that was asked for."""
+"""Lines of output for the answers of a run, in the chosen format."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from larspark.show.answer_lines import (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which answers to write: their form, at one time point or all, on all occasions or some.
+class AnswerFormat:
+    """The format of the answers, the time points to write, and when to write.
 
-    With a monitor, what may come to hold is written beside what holds.
+    With a monitor, hypothetical answers are written beside the atoms that hold.
     """
 
     form: Form

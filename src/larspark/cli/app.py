@@ -1,4 +1,4 @@
-"""The application that the commands belong to, and the options that stand before them."""
+"""The Typer application and its global options."""
 
 from typing import Annotated
 
@@ -18,8 +18,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"larspark {__version__}")
         raise typer.Exit
 

@@ -17,21 +17,19 @@ from larspark.show.terminal import complain, writer
 
 @app.command(
     epilog="Example: [bold]larspark check traffic.lars[/bold]",
-    short_help="What is known about a program before it runs.",
+    short_help="Check a program and report what is known before it runs.",
 )
 def check(
     program: ProgramFile,
     background: BackgroundFiles = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Show how the rules are worked off.")
-    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Show the evaluation plan.")] = False,
     spark: Annotated[
-        bool, typer.Option("--spark", help="Show how Spark can cut the work.")
+        bool, typer.Option("--spark", help="Show how the work can be partitioned on Spark.")
     ] = False,
     dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say everything that is wrong with a program, and what is known about it before it runs."""
+    """List all problems of a program, and report what is known about it before it runs."""
     with writer(None, json) as out:
         try:
             loaded = api.Program.load(program, dialect=dialect)

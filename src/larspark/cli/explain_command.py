@@ -27,14 +27,16 @@ from larspark.show.terminal import errors, say_what_was_skipped, write_file, wri
 
 @app.command(
     epilog="Example: [bold]larspark explain m.lars 'alarm(m1)' --at 8 -s events.jsonl[/bold]",
-    short_help="Why an atom holds, or why not.",
+    short_help="Explain why an atom holds, or why not.",
 )
 def explain(
     program: ProgramFile,
     atom: Annotated[str, typer.Argument(metavar="ATOM", help="A ground atom, or `@T atom`.")],
     stream: StreamFile,
     at: Annotated[int, typer.Option("--at", help="The time point of the evaluation.")],
-    why_not: Annotated[bool, typer.Option("--why-not", help="Expect it not to hold.")] = False,
+    why_not: Annotated[
+        bool, typer.Option("--why-not", help="The atom is expected not to hold.")
+    ] = False,
     background: BackgroundFiles = None,
     start: FromOption = None,
     hindsight: HindsightOption = False,
@@ -42,12 +44,12 @@ def explain(
     lateness: LatenessOption = 0,
     on_error: OnErrorOption = OnError.FAIL,
     mapping: MapOption = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the tree into this file.")] = None,
-    text: Annotated[bool, typer.Option("--text", help="The tree, also into a pipe.")] = False,
+    svg: Annotated[Path | None, typer.Option(help="Write the tree as SVG to this file.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print the tree also to a pipe.")] = False,
     dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the proof of an atom as a tree, or for each rule the first thing that is missing."""
+    """Show the proof of an atom as a tree, or the first missing condition of each rule."""
     loaded = load_program(program, dialect)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
     found = api.explain(
@@ -61,7 +63,7 @@ def explain(
         until=until,
     )
     if why_not and found.holds:
-        errors.print(f"{atom} does hold at {at}", markup=False)
+        errors.print(f"{atom} holds at {at}", markup=False)
     if svg is not None:
         write_file(svg, found.to_svg())
     with writer(None, json) as out:

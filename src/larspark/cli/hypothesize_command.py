@@ -26,14 +26,16 @@ from larspark.show.terminal import say_what_was_skipped, writer
 
 @app.command(
     epilog="Example: [bold]larspark hypothesize m.lars '@T alarm(M)' -s events.jsonl --at 8[/bold]",
-    short_help="What may become true, and what is still missing.",
+    short_help="List answers that may become true, and what they need.",
 )
 def hypothesize(
     program: ProgramFile,
     question: Annotated[str, typer.Argument(metavar="QUERY", help="Such as '@T alarm(M)'.")],
     stream: StreamFile,
     at: Annotated[int | None, typer.Option("--at", help="Only at this time point.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many each time.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The maximum number of answers per time point.")
+    ] = None,
     background: BackgroundFiles = None,
     start: FromOption = None,
     lateness: LatenessOption = 0,
@@ -42,7 +44,7 @@ def hypothesize(
     dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Write answers that may become true: their evidence, what is missing, and their deadline."""
+    """Write answers that may become true: their evidence, missing facts, and deadline."""
     loaded = load_program(program, dialect)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
     answers = api.hypothesize(

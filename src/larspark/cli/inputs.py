@@ -1,4 +1,4 @@
-"""What a command reads, opened as its options say."""
+"""Opening of programs, streams and background data by the options of a command."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Live runs: opening the stream, minding signals, showing how it goes, saying what was done."""
+"""Live runs: opening the stream, signals, the status line and the summary."""
 
 import signal
 import time
@@ -20,7 +20,7 @@ from larspark.run.protocol import Answers
 from larspark.run.session import Session
 from larspark.show.terminal import Writer, errors, say, status_line
 
-_REDRAWN_EVERY = 0.2
+_REDRAW_SECONDS = 0.2
 
 
 def open_live(
@@ -36,10 +36,12 @@ def open_live(
     on_error: OnError,
     lateness: int,
 ) -> LiveStream | None:
-    """The live stream that the options ask for; None when they ask for a file as it is."""
+    """The live stream of the options; None for a file that is not followed."""
     if not is_live(stream) and not follow:
         if clock is not None:
-            raise typer.BadParameter("--clock is for live streams; a file that grows has --follow")
+            raise typer.BadParameter(
+                "--clock is for live streams; use --follow for a file that grows"
+            )
         if record is not None:
             raise typer.BadParameter("--record is for live streams")
         return None
@@ -48,7 +50,7 @@ def open_live(
     length = None if clock is None else api.parse_tick(clock)
     if length is not None and tick is not None and length != tick:
         raise typer.BadParameter(
-            f"the program says `#tick {tick_text(tick)}`, and --clock {clock} is another length"
+            f"the program has `#tick {tick_text(tick)}`, but --clock {clock} is another length"
         )
     return LiveStream(
         stream,
@@ -63,17 +65,19 @@ def open_live(
 
 
 def parse_every(text: str, form: Form) -> Every:
-    """When to write, as the option says it."""
+    """The value of the option `--every`."""
     every = Every.parse(text)
     if every is None:
-        raise typer.BadParameter(f"--every {text}: say time, change, signal or '10 signals'")
+        raise typer.BadParameter(f"--every {text}: use time, change, signal or '10 signals'")
     if every != Every() and form is Form.INTERVALS:
-        raise typer.BadParameter("--as intervals writes an interval when it is known to be over")
+        raise typer.BadParameter(
+            "--as intervals writes an interval when it has ended; leave --every out"
+        )
     return every
 
 
 class Watch:
-    """A live run as a person sees it: a line that shows how it goes, and a last word."""
+    """The status line of a live run, its summary, and the handling of signals."""
 
     def __init__(self, stream: LiveStream, session: Session, *, quiet: bool) -> None:
         self._stream = stream
@@ -85,7 +89,7 @@ class Watch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """While this lasts, Ctrl-C ends the stream in order; a second one ends everything."""
+        """In this context, Ctrl-C ends the stream cleanly; a second one ends the process."""
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in before:
             signal.signal(number, self._interrupt)
@@ -106,9 +110,9 @@ class Watch:
             signal.signal(each, signal.default_int_handler)
 
     def draw(self, batch: AnyBatch) -> None:
-        """Show how it goes, now that something has come."""
+        """Update the status line after a batch."""
         now = time.monotonic()
-        if now - self._drawn < _REDRAWN_EVERY:
+        if now - self._drawn < _REDRAW_SECONDS:
             return
         rate = (self._stream.facts - self._facts_then) / (now - self._drawn)
         self._drawn, self._facts_then = now, self._stream.facts
@@ -149,7 +153,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def flushed(pieces: Iterable[Answers], out: Writer) -> Iterator[Answers]:
-    """The pieces of an answer; what was written of one is out before the next is waited for."""
+    """The same answers; the output is flushed after each piece."""
     for piece in pieces:
         yield piece
         out.flush()

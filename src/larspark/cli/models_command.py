@@ -33,17 +33,23 @@ from larspark.show.terminal import Writer, errors, say_notes, say_what_was_skipp
 
 @app.command(
     epilog="Example: [bold]larspark models plan.lars --stream events.jsonl --at 42[/bold]",
-    short_help="All answer streams at a time point.",
+    short_help="List all answer streams at a time point.",
 )
 def models(
     program: ProgramFile,
     stream: StreamFile,
     at: Annotated[int, typer.Option("--at", help="The time point.")],
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
-    count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
-    cautious: Annotated[bool, typer.Option("--cautious", help="What all of them hold.")] = False,
-    brave: Annotated[bool, typer.Option("--brave", help="What at least one holds.")] = False,
-    closest: Annotated[bool, typer.Option("--closest", help="The one a run follows.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The maximum number of answer streams.")
+    ] = None,
+    count: Annotated[bool, typer.Option("--count", help="Only their number.")] = False,
+    cautious: Annotated[
+        bool, typer.Option("--cautious", help="The atoms that hold in all of them.")
+    ] = False,
+    brave: Annotated[
+        bool, typer.Option("--brave", help="The atoms that hold in at least one.")
+    ] = False,
+    closest: Annotated[bool, typer.Option("--closest", help="The one that a run follows.")] = False,
     background: BackgroundFiles = None,
     engine: EngineOption = EngineName.AUTO,
     start: FromOption = None,
@@ -57,7 +63,7 @@ def models(
     dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Write every answer stream of a program at a time point, derived atoms by time point."""
+    """Write every answer stream of a program at a time point: derived atoms by time point."""
     if sum((limit is not None, count, cautious, brave, closest)) > 1:
         raise typer.BadParameter(
             "--limit, --count, --cautious, --brave and --closest exclude each other"
@@ -93,7 +99,7 @@ def models(
 
 
 def _write(out: Writer, name: str, model: Model | None, number: int | None = None) -> bool:
-    """Write a stream of atoms under a name, with a number if there can be several."""
+    """Write an answer stream under a name, with a number if there can be several."""
     if model is None:
         return False
     stream = {str(t): sorted(map(atom_text, atoms)) for t, atoms in sorted(model.stream.items())}

@@ -1,4 +1,4 @@
-"""Files that are named on the command line: when one is missing, which one was meant?"""
+"""Options and arguments that several commands share."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,7 @@ from larspark.language import DIALECTS
 
 
 def existing(path: Path | None) -> Path | None:
-    """The path, if there is something; else the name that it was probably meant to be."""
+    """The path, if the file exists; else an error with the closest name as a hint."""
     if path is not None and not path.exists():
         raise LarsparkError(Problem("L503", f"there is no file {path}", hint=_hint(path)))
     return path
@@ -27,7 +27,7 @@ def all_existing(paths: list[Path] | None) -> list[Path] | None:
 def _hint(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
-        return f"there is no folder {folder} either"
+        return f"the directory {folder} does not exist"
     meant = Vocabulary(other.name for other in folder.iterdir()).closest(path.name)
     return f"did you mean {folder / meant}?" if meant is not None else ""
 
@@ -75,7 +75,8 @@ StreamPlace = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    str | None, typer.Option("--output", "-o", help="Write here: a file, -, tcp://..., mqtt://...")
+    str | None,
+    typer.Option("--output", "-o", help="Where to write: a file, -, tcp://..., mqtt://..."),
 ]
 BackgroundFiles = Annotated[
     list[Path] | None,
@@ -87,7 +88,7 @@ BackgroundFiles = Annotated[
     ),
 ]
 EngineOption = Annotated[
-    EngineName, typer.Option("--engine", "-e", help="Who computes.", rich_help_panel=ENGINE)
+    EngineName, typer.Option("--engine", "-e", help="The engine.", rich_help_panel=ENGINE)
 ]
 DialectOption = Annotated[
     str | None,
@@ -105,61 +106,76 @@ UntilOption = Annotated[
     typer.Option("--until", help="The timeline's last time point.", rich_help_panel=TIMELINE),
 ]
 HindsightOption = Annotated[
-    bool, typer.Option("--hindsight", help="Know the whole stream.", rich_help_panel=TIMELINE)
+    bool,
+    typer.Option(
+        "--hindsight",
+        help="Evaluate with the whole stream known, also later facts.",
+        rich_help_panel=TIMELINE,
+    ),
 ]
 MapOption = Annotated[
     str | None,
     typer.Option(
-        "--map", help="Columns to atoms: 'time -> temp(sensor, value)'.", rich_help_panel=READING
+        "--map",
+        help="Mapping from columns to atoms: 'time -> temp(sensor, value)'.",
+        rich_help_panel=READING,
     ),
 ]
 OnErrorOption = Annotated[
-    OnError, typer.Option("--on-error", help="What a bad line does.", rich_help_panel=READING)
+    OnError,
+    typer.Option(
+        "--on-error",
+        help="Whether an invalid line ends the run or is skipped.",
+        rich_help_panel=READING,
+    ),
 ]
 LatenessOption = Annotated[
-    int, typer.Option(min=0, help="Time points of disorder to put right.", rich_help_panel=READING)
+    int,
+    typer.Option(min=0, help="Reorder facts up to N time points late.", rich_help_panel=READING),
 ]
 TimeLimitOption = Annotated[
     float | None,
     typer.Option(
         "--time-limit",
         min=0.001,
-        help="Seconds that one evaluation may take.",
+        help="The maximum number of seconds for one evaluation.",
         rich_help_panel=ENGINE,
     ),
 ]
 IncrementalOption = Annotated[
     bool,
     typer.Option(
-        "--incremental", help="Keep the solver of `asp` from tick to tick.", rich_help_panel=ENGINE
+        "--incremental",
+        help="Reuse the solver of `asp` between time points.",
+        rich_help_panel=ENGINE,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON Lines, also at a terminal.")]
 ClockOption = Annotated[
     str | None,
     typer.Option(
-        help="Time points by the clock, such as '1s': facts may lack `t`.", rich_help_panel=LIVE
+        help="Advance time by the clock, such as '1s'; facts may lack `t`.", rich_help_panel=LIVE
     ),
 ]
 FollowOption = Annotated[
-    bool, typer.Option("--follow", help="Wait for a file to grow.", rich_help_panel=LIVE)
+    bool, typer.Option("--follow", help="Read what is appended to a file.", rich_help_panel=LIVE)
 ]
 RetryOption = Annotated[
     bool,
     typer.Option(
-        help="Connect again when a connection ends; without, that ends the run.",
+        help="Reconnect when a connection ends; otherwise the run ends.",
         rich_help_panel=LIVE,
     ),
 ]
 RecordOption = Annotated[
     Path | None,
     typer.Option(
-        help="Keep the facts of a live run here, as a stream to replay.", rich_help_panel=LIVE
+        help="Write the facts of a live run to this file, for a replay.", rich_help_panel=LIVE
     ),
 ]
 EveryOption = Annotated[
     str,
     typer.Option(
-        help="When to write: time, change, signal, or every '10 signals'.", rich_help_panel=LIVE
+        help="When to write: time, change, signal, or '10 signals'.", rich_help_panel=LIVE
     ),
 ]

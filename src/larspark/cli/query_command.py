@@ -29,7 +29,7 @@ from larspark.show.unmatched_predicates import Arrivals, stranger_notes
 
 @app.command(
     epilog="Example: [bold]larspark query '[[5] some tram(A, St)' -s events.jsonl --at 45[/bold]",
-    short_help="Where a formula holds, and for which values.",
+    short_help="Evaluate a formula at a time point.",
 )
 def query(
     formula: Annotated[str, typer.Argument(metavar="FORMULA", help="A LARS formula.")],
@@ -42,12 +42,12 @@ def query(
     lateness: LatenessOption = 0,
     on_error: OnErrorOption = OnError.FAIL,
     mapping: MapOption = None,
-    tick: Annotated[str | None, typer.Option(help="How long a time point lasts: '1 min'.")] = None,
+    tick: Annotated[str | None, typer.Option(help="The length of a time point: '1 min'.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Ask a formula of a stream: the substitutions under which it holds, {} for a plain yes."""
+    """Evaluate a formula on a stream: the substitutions for which it holds, {} for yes."""
     if (at is None) is not at_each:
-        raise typer.BadParameter("say either --at T or --at-each")
+        raise typer.BadParameter("use either --at T or --at-each")
     duration = api.parse_tick(tick) if tick is not None else None
     source = open_stream(stream, mapping, duration, on_error, lateness)
     given = background_facts(background)

@@ -8,7 +8,7 @@ import typer
 
 from larspark import api
 from larspark.base.atoms import Atom
-from larspark.cli.answer_format import Wanted
+from larspark.cli.answer_format import AnswerFormat
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.live_run import Watch, flushed, open_live, parse_every
@@ -58,7 +58,7 @@ from larspark.show.unmatched_predicates import Arrivals, stranger_notes
 
 @app.command(
     epilog="Example: [bold]larspark run traffic.lars --stream events.jsonl --as intervals[/bold]",
-    short_help="The answers at every time point of a stream.",
+    short_help="Run a program over a stream.",
 )
 def run(
     program: ProgramFile,
@@ -76,8 +76,10 @@ def run(
     until: UntilOption = None,
     lateness: LatenessOption = 0,
     on_error: OnErrorOption = OnError.FAIL,
-    form: Annotated[Form, typer.Option("--as", help="The form of the answers.")] = Form.POINTS,
-    mode: Annotated[Mode, typer.Option(help="Answer after time points or elements.")] = Mode.PULL,
+    form: Annotated[Form, typer.Option("--as", help="The format of the answers.")] = Form.POINTS,
+    mode: Annotated[
+        Mode, typer.Option(help="Answer after each time point (pull) or each fact (push).")
+    ] = Mode.PULL,
     output: OutputOption = None,
     time_limit: TimeLimitOption = None,
     incremental: IncrementalOption = False,
@@ -86,23 +88,24 @@ def run(
     follow: FollowOption = False,
     retry: RetryOption = True,
     record: RecordOption = None,
-    where: Annotated[Where, typer.Option("--on", help="Where the work is done.")] = Where.LOCAL,
+    where: Annotated[Where, typer.Option("--on", help="Run locally or on Spark.")] = Where.LOCAL,
     every: EveryOption = "time",
     hypothetical: Annotated[
-        bool, typer.Option("--hypothetical", help="Also what may come to hold, and by when.")
+        bool, typer.Option("--hypothetical", help="Also write answers that may come to hold.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most so many hypothetical answers each time.")
+        int | None,
+        typer.Option(min=1, help="The maximum number of hypothetical answers per time point."),
     ] = None,
     dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Run a program over a stream and write what holds at every time point."""
+    """Run a program over a stream and write the answers."""
     if at is not None and to is not None:
         raise typer.BadParameter("--at and --to exclude each other")
-    _refuse_beside_push(mode, form, where)
+    _check_push(mode, form, where)
     if hypothetical:
-        _refuse_beside_hypothetical(form, mode, where, hindsight)
+        _check_hypothetical(form, mode, where, hindsight)
     if limit is not None and not (hypothetical and form is Form.POINTS):
         raise typer.BadParameter("--limit is for --hypothetical and points")
     when = parse_every(every, form)
@@ -150,7 +153,7 @@ def run(
         else:
             watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
             stack.enter_context(watch.watching())
-            # Inside the watch, because the last lines may take their time to get through.
+            # Inside the watch, because delivering the last lines may take time.
             out = stack.enter_context(writer(output, json))
             seen.append(watch.draw)
             if record is not None:
@@ -158,7 +161,7 @@ def run(
             answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
             pieces = flushed(answers, out)
         chosen = None if when == Every() else occasions
-        for line in Wanted(form, at, chosen, monitor, limit).lines(pieces, out.people):
+        for line in AnswerFormat(form, at, chosen, monitor, limit).lines(pieces, out.people):
             out.line(line)
     checked = loaded.check(given, settings=settings).checked if session is None else session.checked
     say_notes(notes if session is None else session.notes)
@@ -175,15 +178,15 @@ def _monitor(
     return monitor
 
 
-def _refuse_beside_push(mode: Mode, form: Form, where: Where) -> None:
+def _check_push(mode: Mode, form: Form, where: Where) -> None:
     if mode is Mode.PUSH and form is not Form.POINTS:
         raise typer.BadParameter("--mode push gives points")
     if mode is Mode.PUSH and where is Where.SPARK:
         raise typer.BadParameter("--mode push runs locally")
 
 
-def _refuse_beside_hypothetical(form: Form, mode: Mode, where: Where, hindsight: bool) -> None:
-    """What may come to hold is asked at time points, in the order in which they come."""
+def _check_hypothetical(form: Form, mode: Mode, where: Where, hindsight: bool) -> None:
+    """Refuse options that hypothetical answers do not support."""
     if form is Form.INTERVALS:
         raise typer.BadParameter("--hypothetical goes with points or changes")
     if mode is Mode.PUSH or where is Where.SPARK:

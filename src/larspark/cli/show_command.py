@@ -33,14 +33,16 @@ from larspark.show.timeline.picture import Scene, picture_run, picture_stream
 
 @app.command(
     epilog="Example: [bold]larspark show traffic.lars --stream events.jsonl --at 45[/bold]",
-    short_help="A stream and its answers as a timeline.",
+    short_help="Draw a stream and its answers as a timeline.",
 )
 def show(
     stream: StreamFile,
     program: Annotated[
         Path | None,
         typer.Argument(
-            metavar="PROGRAM", help="A .lars file; else facts alone.", callback=existing
+            metavar="PROGRAM",
+            help="A .lars file; without it only facts are drawn.",
+            callback=existing,
         ),
     ] = None,
     background: BackgroundFiles = None,
@@ -49,7 +51,9 @@ def show(
     to: Annotated[
         int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
     ] = None,
-    at: Annotated[int | None, typer.Option("--at", help="Draw the windows at it.")] = None,
+    at: Annotated[
+        int | None, typer.Option("--at", help="Draw the windows at this time point.")
+    ] = None,
     view: Annotated[
         tuple[int, int] | None, typer.Option("--view", help="The time points to draw.")
     ] = None,
@@ -59,16 +63,16 @@ def show(
     lateness: LatenessOption = 0,
     on_error: OnErrorOption = OnError.FAIL,
     mapping: MapOption = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw it into this file.")] = None,
-    text: Annotated[bool, typer.Option("--text", help="The drawing, also into a pipe.")] = False,
+    svg: Annotated[Path | None, typer.Option(help="Write the drawing as SVG to this file.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print the drawing also to a pipe.")] = False,
     dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw facts as dots, what is derived as bars, and the windows of the rules at a time point."""
+    """Draw facts as dots, derived atoms as bars, and the windows of the rules at a time point."""
     if at is not None and program is None:
         raise typer.BadParameter("--at draws the windows of a program: name one")
     if view is not None and view[0] > view[1]:
-        raise typer.BadParameter("--view needs the first and the last time point, in this order")
+        raise typer.BadParameter("--view takes the first and the last time point, in this order")
     names = [name.strip() for name in only.split(",") if name.strip()]
     scene = Scene(to, view, at, names)
     if program is None:

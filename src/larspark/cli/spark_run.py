@@ -1,4 +1,4 @@
-"""`larspark run --on spark`: the same answers, worked out by the executors of a Spark session."""
+"""`larspark run --on spark`: evaluation on the executors of a Spark session."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +26,12 @@ def answers_on_spark(
 ) -> tuple[list[Answers], Sequence[str]]:
     """The answers for the whole timeline, in one piece, and notes about them.
 
-    There is nothing when there is no time point. Every batch of the stream is shown to `seen`.
+    Without any time point there are no answers. Every batch of the stream is passed to `seen`.
     """
-    # Imported here, because nobody else needs PySpark.
+    # Imported here, because only this needs PySpark.
     from larspark.spark import replay
 
-    with errors.status("starting") as status, _progress(status.update) as tell:
+    with errors.status("starting") as status, _progress(status.update) as report:
         found = replay(
             program,
             stream,
@@ -39,7 +39,7 @@ def answers_on_spark(
             engine=engine,
             settings=settings,
             to=to,
-            tell=tell,
+            tell=report,
             seen=seen,
         )
     return ([], ()) if found is None else ([found], found.notes)
@@ -47,13 +47,13 @@ def answers_on_spark(
 
 @contextmanager
 def _progress(update: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """Tell people what is going on, and how many tasks of the stage at work are done."""
+    """Show the current phase and the number of finished tasks of the active stages."""
     from larspark.scale.spark_session import SparkSession
 
     done = Event()
     phase = "starting"
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         nonlocal phase
         phase = text
 
@@ -70,7 +70,7 @@ def _progress(update: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
     watcher = Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield tell
+        yield report
     finally:
         done.set()
         watcher.join()

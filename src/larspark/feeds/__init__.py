@@ -1,4 +1,4 @@
-"""Where facts come from, and where answers go."""
+"""Reading of streams and background data, and writing of answers."""
 
 from larspark.feeds.background import read_background
 from larspark.feeds.ground_atoms import parse_ground_atom

@@ -10,8 +10,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.feeds.byte_source import Format, Place, Source
-from larspark.feeds.formats import jsonl
-from larspark.feeds.formats import lars_facts as larsfacts
+from larspark.feeds.formats import jsonl, lars_facts
 from larspark.feeds.formats.cells import (
     Column,
     constants,
@@ -25,7 +24,7 @@ from larspark.feeds.ground_atoms import NAME
 from larspark.feeds.ordering import Blocks
 from larspark.feeds.reading import BATCH_SIZE, PROBLEMS_KEPT, Refused
 
-# The values of a row; None where a cell holds none, which is a problem of its own.
+# The values of a row; None for a cell without a valid value, which is reported separately.
 _Row: TypeAlias = tuple[Constant | None, ...]
 
 
@@ -34,10 +33,10 @@ def read_background(
 ) -> tuple[Atom, ...]:
     """The facts of a file, in any of the formats of streams, without times.
 
-    The columns of a table are the arguments, in their order. Its predicate is that of the
-    signature or else the name of the file. The first record of a CSV file is a fact like the
-    others, unless it is a header: `header` says so, or, when it says nothing, there is a column
-    with numbers in all other records and a text in the first.
+    The columns of a table are the arguments, in their order. The predicate is that of the
+    signature, or else the name of the file. The first record of a CSV file is a header if `header`
+    is true, or if `header` is None and some column has a text there and numbers in all other
+    records. Otherwise it is a fact like the others.
     """
     source = Source(path)
     form = source.format(None)
@@ -46,7 +45,7 @@ def read_background(
             case "jsonl":
                 found = _atoms(jsonl.background_blocks(file, source.name), signature, source)
             case "lars":
-                found = _atoms(larsfacts.background_blocks(file, source.name), signature, source)
+                found = _atoms(lars_facts.background_blocks(file, source.name), signature, source)
             case _:
                 found = _table_atoms(file, form, signature, source, header)
         atoms: list[Atom] = []
@@ -106,18 +105,23 @@ def _table(file: BinaryIO, form: Format, source: Source) -> Table:
 
 
 def _predicate(table: Table, signature: Signature | None, source: Source) -> str:
-    """The predicate of the table's facts, if its columns can be the arguments."""
+    """The predicate of the table's facts; raises if its columns cannot be the arguments."""
     width = len(table.schema.names)
     if signature is not None and signature.arity != width:
-        message = f"{source.name} has {width} columns, and a fact of `{signature}` has not"
+        message = (
+            f"{source.name} has {width} columns, but a fact of `{signature}` has {signature.arity}"
+        )
         raise LarsparkError(Problem("L316", message))
     if signature is None and not NAME.fullmatch(source.stem):
-        message = f"the name of {source.name} is not a predicate"
+        message = f"the name of {source.name} is not a valid predicate"
         hint = 'name one, e.g. `#background "lines.csv" as line/2.`'
         raise LarsparkError(Problem("L316", message, hint=hint))
     if not table.text:
         problems = [
-            Problem("L305", f"column `{field.name}` has the type {field.type}, no constant")
+            Problem(
+                "L305",
+                f"column `{field.name}` has the type {field.type}, which cannot be a constant",
+            )
             for field in table.schema
             if not is_argument_type(field.type)
         ]
@@ -135,7 +139,7 @@ def _problems(columns: Sequence[Column], table: Table, first: int) -> Iterator[t
 
 
 def _has_header(rows: Sequence[_Row]) -> bool:
-    """Is there a column with a text in the first row and numbers in all others?"""
+    """Whether some column has a text in the first row and numbers in all others."""
     return len(rows) > 1 and any(
         isinstance(first, str) and all(isinstance(value, int | float) for value in others)
         for first, *others in zip(*rows, strict=True)

@@ -1,4 +1,4 @@
-"""Lines of a file, block by block, in bounded memory."""
+"""Files and other byte sources: their format, their bytes, and their lines in bounded memory."""
 
 import gzip
 import io
@@ -21,7 +21,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineSplitter:
-    """Cuts bytes into lines as they come; None stands for a line over the limit.
+    """Splits a sequence of blocks of bytes into lines; None stands for a line over the limit.
 
     >>> splitter = LineSplitter()
     >>> splitter.feed(b"one\\ntw"), splitter.feed(b"o"), splitter.rest()
@@ -34,7 +34,7 @@ class LineSplitter:
         self._begun = False
 
     def feed(self, block: bytes) -> list[bytes | None]:
-        """The lines that these bytes complete."""
+        """The lines that this block completes."""
         if not self._begun:
             block = block.removeprefix(_BYTE_ORDER_MARK)
             self._begun = True
@@ -51,7 +51,7 @@ class LineSplitter:
         return lines
 
     def rest(self) -> list[bytes | None]:
-        """The last line, which no end of line has completed; none if it is empty."""
+        """The last line, if it has no line end; empty if there is none."""
         if self._too_long:
             return [None]
         return [bytes(self._rest)] if self._rest else []
@@ -60,7 +60,7 @@ class LineSplitter:
 def line_blocks(file: BinaryIO) -> Iterator[list[bytes | None]]:
     """The lines that each read completes; None stands for a line over the limit.
 
-    A read gives what is there, so that lines typed into a pipe are not held back.
+    A read returns the bytes that are available, so that lines in a pipe are not delayed.
 
     >>> import io
     >>> list(line_blocks(io.BytesIO(b"one\\ntwo")))
@@ -76,7 +76,7 @@ def line_blocks(file: BinaryIO) -> Iterator[list[bytes | None]]:
 
 
 def text_of(line: bytes | None) -> str:
-    """The text of a line, or why it has none."""
+    """The text of a line; `Refused` if it is too long or not UTF-8."""
     if line is None:
         raise Refused("L306", f"the line is longer than {LINE_LIMIT} bytes")
     try:
@@ -104,12 +104,12 @@ _SUFFIXES: dict[str, Format] = {
 
 
 class Source:
-    """A place that can be opened, again and again unless its bytes are gone once read."""
+    """A file, open file or standard input; pipes can be opened only once."""
 
-    __slots__ = ("_place", "_spent", "_start", "name")
+    __slots__ = ("_consumed", "_place", "_start", "name")
 
     def __init__(self, place: Place) -> None:
-        self._spent = False
+        self._consumed = False
         self._start: int | None = None
         if isinstance(place, str | os.PathLike):
             self._place: Path | BinaryIO | None = None if place == "-" else Path(place)
@@ -125,32 +125,32 @@ class Source:
 
     @property
     def lasting(self) -> bool:
-        """Can it be read again and again?"""
+        """Whether it can be read more than once."""
         if isinstance(self._place, Path):
             return self._place.is_file()
         return self._start is not None
 
     def share_of(self, file: BinaryIO) -> float | None:
-        """How much of the bytes was read, from 0 to 1; None when their number is not known."""
+        """The fraction of the bytes that was read, from 0 to 1; None if their number is unknown."""
         if not isinstance(self._place, Path):
             return None
-        # A compressed file is as far as its compressed bytes are.
+        # For a compressed file, the position in the compressed bytes counts.
         raw = getattr(file, "fileobj", file)
         try:
             return min(1.0, raw.tell() / max(1, self._place.stat().st_size))
         except OSError:
             return None
         except ValueError:
-            # It is closed, so all of it was read.
+            # A closed file was read completely.
             return 1.0
 
     @property
     def stem(self) -> str:
-        """The name of the file without folders and suffixes."""
+        """The name of the file without directories and suffixes."""
         return PurePath(self.name).name.split(".")[0]
 
     def format(self, named: str | None) -> Format:
-        """The format that is named, or else the one that the suffix tells."""
+        """The named format, or else the format of the file's suffix."""
         if named is not None:
             for known in FORMATS:
                 if named == known:
@@ -165,14 +165,14 @@ class Source:
         raise LarsparkError(
             Problem(
                 "L302",
-                f"the name of {self.name} does not tell its format",
-                hint=f"say the format: one of {_FORMATS}",
+                f"the format of {self.name} is unknown",
+                hint=f"give the format: one of {_FORMATS}",
             )
         )
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The bytes from the beginning; whatever goes wrong while they are read is a problem."""
+        """The bytes from the beginning; errors while reading become problems with a code."""
         try:
             if isinstance(self._place, Path):
                 with self._open_path(self._place) as file:
@@ -186,24 +186,24 @@ class Source:
 
     def _open_path(self, path: Path) -> BinaryIO:
         if not path.is_file():
-            self._spend()
+            self._consume()
         if path.suffix.lower() == ".gz":
             return cast(BinaryIO, gzip.open(path, "rb"))
         return path.open("rb")
 
     def _rewound(self, file: BinaryIO) -> BinaryIO:
         if self._start is None:
-            self._spend()
+            self._consume()
         else:
             file.seek(self._start)
         return file
 
-    def _spend(self) -> None:
-        if self._spent:
+    def _consume(self) -> None:
+        if self._consumed:
             raise LarsparkError(
-                Problem("L317", f"{self.name} can be read only once, and it has been read")
+                Problem("L317", f"{self.name} can be read only once, and was read already")
             )
-        self._spent = True
+        self._consumed = True
 
     def _unreadable(self, why: str) -> LarsparkError:
         return LarsparkError(Problem("L301", f"cannot read {self.name}: {why}"))
@@ -213,13 +213,13 @@ _FORMATS = ", ".join(FORMATS)
 
 
 def suffix_format(path: PurePath) -> Format | None:
-    """The format that the suffix of a name tells."""
+    """The format of a file name, by its suffix."""
     suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
 def _binary(file: IO[bytes] | IO[str]) -> BinaryIO:
     if isinstance(file, io.StringIO):
-        # Half surrogate pairs become invalid UTF-8, which the readers report with its line.
+        # Lone surrogates become invalid UTF-8, which the readers report with its line.
         return io.BytesIO(file.getvalue().encode("utf-8", "surrogatepass"))
     return cast(BinaryIO, getattr(file, "buffer", file))

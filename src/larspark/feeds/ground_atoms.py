@@ -9,9 +9,9 @@ from larspark.base.terms import INTEGER_MAX, INTEGER_MIN, Constant, constant
 from larspark.feeds.reading import Refused
 
 NAME = re.compile(r"[a-z][A-Za-z0-9_]*")
-# The group tells floats from integers.
+# The group is empty for integers.
 NUMBER = re.compile(r"-?[0-9]++((?:\.[0-9]+)?+(?:[eE][+-]?[0-9]+)?+)")
-# Measured values seldom come again; they are read at once and not remembered.
+# Measured values seldom repeat, so they are not cached.
 _FRACTION = re.compile(r"-?[0-9]{1,99}\.[0-9]{1,99}")
 STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
 
@@ -22,17 +22,17 @@ _ARGUMENT = re.compile(
     rf"|(?P<string>{STRING.pattern})){_SPACE.pattern}(?P<separator>[,)])"
 )
 _WORD = re.compile(r"\w+")
-_HALF = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
-# Texts are remembered, because streams repeat themselves; the bounds keep hostile ones small.
-_REMEMBERED = 1 << 16
-_REMEMBERED_LENGTH = 200
+# Texts are cached, because streams repeat themselves; the cache is bounded.
+_CACHED = 1 << 16
+_CACHED_LENGTH = 200
 
 
 class GroundAtoms(dict[str, Atom]):
-    """Atoms by their text, read on first use and then remembered for a while.
+    """A bounded cache of atoms by their text, parsed on first use.
 
     >>> GroundAtoms()["temp(s1, 21.50)"]
     Atom(predicate='temp', args=('s1', 21.5))
@@ -45,17 +45,17 @@ class GroundAtoms(dict[str, Atom]):
         atom = None if '"' in text else self._plain(text)
         if atom is None:
             try:
-                atom = _careful(text)
+                atom = _parse(text)
             except Refused as refused:
                 raise refused.inside(text) from None
-        if "." not in text and len(text) <= _REMEMBERED_LENGTH:
-            if len(self) >= _REMEMBERED:
+        if "." not in text and len(text) <= _CACHED_LENGTH:
+            if len(self) >= _CACHED:
                 self.clear()
             self[text] = atom
         return atom
 
     def _plain(self, text: str) -> Atom | None:
-        """The atom, if all its arguments are names and numbers; most are."""
+        """The atom, if all its arguments are names and numbers; else None."""
         head, opened, inner = text.partition("(")
         constants = self._constants
         try:
@@ -70,7 +70,7 @@ class GroundAtoms(dict[str, Atom]):
 
 
 class _PlainConstants(dict[str, Constant]):
-    """Names and numbers by their text, as above."""
+    """A bounded cache of names and numbers by their text."""
 
     def __missing__(self, text: str) -> Constant:
         if _FRACTION.fullmatch(text):
@@ -82,15 +82,15 @@ class _PlainConstants(dict[str, Constant]):
             value = number(token)
         elif not NAME.fullmatch(token):
             raise Refused("L312", "neither a name nor a number")
-        if len(text) <= _REMEMBERED_LENGTH:
-            if len(self) >= _REMEMBERED:
+        if len(text) <= _CACHED_LENGTH:
+            if len(self) >= _CACHED:
                 self.clear()
             self[text] = value
         return value
 
 
 def parse_ground_atom(text: str, source: str = "<atom>") -> Atom:
-    """Read one ground atom.
+    """Parse one ground atom.
 
     >>> parse_ground_atom('temp("New York", -3.5)')
     Atom(predicate='temp', args=('New York', -3.5))
@@ -99,13 +99,13 @@ def parse_ground_atom(text: str, source: str = "<atom>") -> Atom:
     larspark.base.problems.LarsparkError: <atom>:1:9: error L312: `St` is a variable, ...
     """
     try:
-        return _careful(text)
+        return _parse(text)
     except Refused as refused:
         raise LarsparkError(refused.at(source, 1, text)) from None
 
 
 def number(text: str) -> Constant:
-    """Read a number as the language writes it.
+    """Parse a number of the language.
 
     >>> number("-3"), number("2.0"), number("1e-3")
     (-3, 2, 0.001)
@@ -118,7 +118,7 @@ def number(text: str) -> Constant:
         if not isfinite(value):
             raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit float")
         return constant(value) if value.is_integer() else value
-    # Python refuses to read integers of many thousand digits; ours have at most 19.
+    # Python refuses integers of many thousand digits; 64-bit integers have at most 19.
     if len(text) > 20 and len(text.lstrip("-0")) > 19:
         raise Refused("L313", f"`{shortened(text)}` does not fit a 64-bit integer")
     whole = int(text)
@@ -128,12 +128,12 @@ def number(text: str) -> Constant:
 
 
 def string(text: str) -> str:
-    """Read a quoted string.
+    """Parse a quoted string.
 
     >>> string('"New York"')
     'New York'
     """
-    _whole_characters(text)
+    _check_surrogates(text)
     for escape in _ESCAPE.finditer(text):
         if escape[1] not in _ESCAPED:
             raise Refused(
@@ -146,14 +146,14 @@ def string(text: str) -> str:
 
 
 def value_constant(value: object) -> Constant:
-    """The constant that a JSON, Arrow or Python value is.
+    """The constant of a JSON, Arrow or Python value.
 
     >>> value_constant("New York"), value_constant(2.0), value_constant(True)
     ('New York', 2, 'true')
     """
     match value:
         case str():
-            _whole_characters(value)
+            _check_surrogates(value)
             return value
         case int() | float():
             try:
@@ -166,30 +166,30 @@ def value_constant(value: object) -> Constant:
             raise Refused("L313", f"a value of type {type(value).__name__} is not a constant")
 
 
-def _whole_characters(text: str) -> None:
-    if not text.isascii() and _HALF.search(text):
-        raise Refused("L313", "the text holds half of a character")
+def _check_surrogates(text: str) -> None:
+    if not text.isascii() and _SURROGATE.search(text):
+        raise Refused("L313", "the text holds a lone surrogate")
 
 
 def predicate(value: object) -> str:
-    """A predicate given by itself, not inside the text of an atom."""
+    """Check a predicate that is given on its own, not inside the text of an atom."""
     if not isinstance(value, str):
         raise Refused("L312", "the predicate is not a text")
     if not value:
         raise Refused("L312", "the predicate is empty", _PREDICATE_HINT)
-    _whole_characters(value)
+    _check_surrogates(value)
     return value
 
 
 def shortened(text: str, limit: int = 40) -> str:
-    """The text, or its beginning when it is too long to be shown."""
+    """The text, truncated if it is too long to show."""
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 _PREDICATE_HINT = "a predicate is a lowercase letter, then letters, digits and `_`, or quoted"
 
 
-def _careful(text: str) -> Atom:
+def _parse(text: str) -> Atom:
     head = _HEAD.match(text)
     if head is None:
         position = _skip(text, 0)
@@ -225,20 +225,20 @@ def _value(argument: re.Match[str]) -> Constant:
 
 
 def _no_argument(text: str, position: int) -> Refused:
-    """Why there is no constant here with a separator after it."""
+    """Why there is no argument and separator at this position."""
     for pattern in (NAME, NUMBER, STRING):
         if constant_text := pattern.match(text, position):
             position = _skip(text, constant_text.end())
             message = f"{_found(text, position)}, not `,` or `)`"
             return Refused("L312", message, offset=position)
     if text.startswith('"', position):
-        return Refused("L312", "a quoted string is not closed in its line", offset=position)
+        return Refused("L312", "a quoted string is not closed on its line", offset=position)
     word = _WORD.match(text, position)
     if word and (word[0][0].isupper() or word[0][0] == "_"):
         shown = shortened(word[0])
         return Refused(
             "L312",
-            f"`{shown}` is a variable, and a fact has none",
+            f"`{shown}` is a variable, and facts have no variables",
             f'quote a text that does not begin with a lowercase letter: "{shown}"',
             position,
         )

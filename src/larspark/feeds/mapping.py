@@ -1,7 +1,7 @@
 """Mappings from columns to atoms: `time -> temp(sensor, value)`.
 
-Left of the arrow stands the time column. The arguments of the atom are names of columns (in
-backticks if they are not plain words), numbers, or quoted strings. Several are separated by `;`.
+The time column is on the left of the arrow. The arguments of the atom are column names (in
+backticks unless they are plain words), numbers, or quoted strings. `;` separates mappings.
 """
 
 import re
@@ -30,7 +30,7 @@ Argument: TypeAlias = ColumnName | Constant
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """One atom for every row, at the time that a column gives."""
+    """One atom for every row, at the time of a column."""
 
     time: str
     predicate: str
@@ -38,12 +38,12 @@ class Mapping:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it reads, the time first."""
+        """The columns that it reads, the time column first."""
         return (self.time, *(arg.name for arg in self.args if isinstance(arg, ColumnName)))
 
 
 def parse_mappings(text: str, time: str = "") -> tuple[Mapping, ...]:
-    """Read mappings; with a time column that is known already they name none.
+    """Parse mappings; with `time` they have no time column of their own.
 
     >>> parse_mappings('at -> temp(`Sensor ID`, 3)')
     (Mapping(time='at', predicate='temp', args=(ColumnName(name='Sensor ID'), 3)),)
@@ -63,7 +63,7 @@ def parse_mappings(text: str, time: str = "") -> tuple[Mapping, ...]:
 
 
 def missing_columns(mappings: tuple[Mapping, ...], columns: list[str], table: str) -> list[Problem]:
-    """A problem for each column that is named and not there, or there more than once."""
+    """A problem for each named column that is missing or ambiguous."""
     named = dict.fromkeys(name for mapping in mappings for name in mapping.columns)
     problems = []
     for name in named:
@@ -109,11 +109,11 @@ class _Reader:
             self._position += len(symbol)
         return found
 
-    def fail(self, wanted: str) -> NoReturn:
+    def fail(self, expected: str) -> NoReturn:
         self._skip()
         rest = self._text[self._position :]
         found = f"found `{rest[0]}`" if rest else "the mapping ends"
-        raise Refused("L303", f"{found} where {wanted} is wanted", _EXAMPLE, self._position)
+        raise Refused("L303", f"{found} where {expected} is expected", _EXAMPLE, self._position)
 
     def _argument(self) -> Argument:
         self._skip()

@@ -1,4 +1,4 @@
-"""Arrivals one by one, brought into time order and into batches."""
+"""Reordering of late facts up to the allowed lateness, for rows and for columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
@@ -13,18 +13,18 @@ from larspark.base.facts import ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.reading import Options, Reading, Refused, late_by
 
-# A time, the atoms that came with it (none: time only moves), and the line they stood on.
+# A time point, its atoms (none: time only advances), and their line.
 Arrival: TypeAlias = tuple[int, tuple[Atom, ...], int]
-# What a source gives: blocks as they are read, so that no arrival waits for the next block.
+# Arrivals in the blocks in which they are read, so that none waits for the next block.
 Blocks: TypeAlias = Iterator[Iterable[Arrival | Problem]]
 
 
 def row_batches(
     blocks: Blocks, source: str, options: Options, reading: Reading
 ) -> Iterator[RowBatch]:
-    """Batches in time order, for every block what it completes.
+    """Batches in time order; after every block, the facts that it releases.
 
-    A problem that is not skipped is raised after everything accepted before it was delivered.
+    A problem that is not skipped is raised after all facts accepted before it were delivered.
     """
     order = _Order(source, options, reading)
     for block in blocks:
@@ -33,16 +33,16 @@ def row_batches(
             if options.on_error == "fail":
                 yield from order.release(everything=True)
                 raise LarsparkError(refused[0])
-            reading.leave_out(*refused)
+            reading.skip(*refused)
         yield from order.release()
     yield from order.release(everything=True)
 
 
 class _Order:
-    """Elements wait until nothing that comes before them can still arrive.
+    """Holds facts back until no earlier fact can still arrive.
 
-    That is so for a time t as soon as t + lateness has been seen. Elements of the same time keep
-    the order of their arrival, and are numbered in the order of their release.
+    A time point t is released as soon as t + lateness has been seen. Facts of the same time point
+    keep the order of their arrival, and are numbered in the order of their release.
     """
 
     def __init__(self, source: str, options: Options, reading: Reading) -> None:
@@ -51,17 +51,17 @@ class _Order:
         self._batch_size = options.batch_size
         self._reading = reading
         self._newest = 0
-        # What waits, by time; and the times, the smallest first.
+        # The facts held back, by time; and a heap of these times.
         self._waiting: dict[int, list[Atom]] = {}
         self._waiting_times: list[int] = []
-        # What is ready: two lists, because rows are made fastest all at once.
+        # The released facts, as two lists: rows are made fastest all at once.
         self._times: list[int] = []
         self._atoms: list[Atom] = []
         self._last_t: int | None = None
         self._first_t: int | None = None
 
     def take(self, arrivals: Iterator[Arrival | Problem]) -> tuple[Problem, int] | None:
-        """Take arrivals in, up to the first that is refused: why, and how many facts are late."""
+        """Accept arrivals up to the first refused one: its problem and its number of late facts."""
         lateness = self._lateness
         times, ready = self._times, self._atoms
         for arrival in arrivals:
@@ -86,10 +86,10 @@ class _Order:
         return None
 
     def release(self, everything: bool = False) -> Iterator[RowBatch]:
-        """The elements that nothing can come before any more, if there are any."""
+        """The facts that no earlier fact can precede any more."""
         waiting_times = self._waiting_times
-        settled = self._newest if everything else self._newest - self._lateness
-        while waiting_times and waiting_times[0] <= settled:
+        released = self._newest if everything else self._newest - self._lateness
+        while waiting_times and waiting_times[0] <= released:
             t = heappop(waiting_times)
             atoms = self._waiting.pop(t)
             self._times.extend(repeat(t, len(atoms)))
@@ -103,7 +103,7 @@ class _Order:
         if self._reading.first_t is None:
             self._reading.first_t = first_t
             if rows and first_t != rows[0].t:
-                # Time moved before the first element came, and the timeline begins there.
+                # Time advanced before the first fact, and the timeline begins there.
                 yield RowBatch([], first_t)
         self._reading.facts += len(rows)
         self._reading.last_t = last_t
@@ -119,12 +119,12 @@ class _Order:
 
 
 def numbered_rows(times: Sequence[int], atoms: Sequence[Atom], first: int) -> list[Row]:
-    """Elements from their times and atoms, numbered from `first` on."""
+    """Rows from times and atoms, numbered from `first` on."""
     triples = zip(times, atoms, range(first, first + len(times)), strict=True)
     return list(map(_new_row, repeat(Row), triples))
 
 
-# Python's constructor of a named tuple, without the names: it takes a tuple of the values.
+# Faster than the constructor of the named tuple.
 _new_row = tuple.__new__
 
 
@@ -132,10 +132,10 @@ _Key: TypeAlias = tuple[Signature, tuple[Any, ...]]
 
 
 class ColumnOrder:
-    """The order of `rows.row_batches` for columns: by time, then by arrival, numbered anew.
+    """The order of `row_batches` for columns: by time, then by arrival, renumbered.
 
-    An element is settled when its time and the lateness have passed. Settling looks at all that
-    waits, so it happens when as much again has arrived: the cost stays in proportion.
+    A fact is released when its time and the lateness have passed. A release scans all facts held
+    back, so it happens only when their number has doubled: the cost stays linear.
     """
 
     def __init__(self, lateness: int, reading: Reading) -> None:
@@ -143,10 +143,10 @@ class ColumnOrder:
         self._reading = reading
         self._waiting: dict[_Key, list[pa.Table]] = {}
         self._size = 0
-        self._settle_at = 0
+        self._release_at = 0
 
     def release(self, segments: Sequence[Segment], newest: int) -> Iterator[ColumnBatch]:
-        """Take segments in, and give out what nothing can come before any more."""
+        """Add segments, and yield the facts that no earlier fact can precede any more."""
         if self._lateness == 0:
             yield from self._batch(segments)
             return
@@ -154,31 +154,31 @@ class ColumnOrder:
             key = (segment.signature, tuple(segment.table.schema.types))
             self._waiting.setdefault(key, []).append(segment.table)
             self._size += segment.table.num_rows
-        if self._size >= self._settle_at:
-            yield from self._batch(self._settled(newest - self._lateness))
-            self._settle_at = 2 * self._size
+        if self._size >= self._release_at:
+            yield from self._batch(self._released(newest - self._lateness))
+            self._release_at = 2 * self._size
 
     def flush(self) -> Iterator[ColumnBatch]:
-        """Give out all that still waits."""
-        yield from self._batch(self._settled(None))
+        """Yield all facts that are still held back."""
+        yield from self._batch(self._released(None))
 
-    def _settled(self, last: int | None) -> list[Segment]:
-        """The elements up to a time, or all, sorted and numbered; they wait no longer."""
-        settled: list[tuple[Signature, pa.Table]] = []
+    def _released(self, last: int | None) -> list[Segment]:
+        """Remove and return the facts up to a time, or all, sorted and numbered."""
+        released: list[tuple[Signature, pa.Table]] = []
         for key, tables in self._waiting.items():
             table = pa.concat_tables(tables).combine_chunks()
             ready = table["t"].to_numpy() <= (np.inf if last is None else last)
-            settled.append((key[0], table.filter(pa.array(ready))))
+            released.append((key[0], table.filter(pa.array(ready))))
             self._waiting[key] = [table.filter(pa.array(~ready))]
-        self._size -= sum(table.num_rows for _, table in settled)
-        if not settled:
+        self._size -= sum(table.num_rows for _, table in released)
+        if not released:
             return []
-        times = np.concatenate([table["t"].to_numpy() for _, table in settled])
-        arrivals = np.concatenate([table["seq"].to_numpy() for _, table in settled])
+        times = np.concatenate([table["t"].to_numpy() for _, table in released])
+        arrivals = np.concatenate([table["seq"].to_numpy() for _, table in released])
         numbers = np.empty(len(times), np.int64)
         numbers[np.lexsort((arrivals, times))] = np.arange(len(times)) + self._reading.facts
         segments, start = [], 0
-        for signature, table in settled:
+        for signature, table in released:
             seq = numbers[start : start + table.num_rows]
             start += table.num_rows
             order = np.argsort(seq)

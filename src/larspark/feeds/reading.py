@@ -1,4 +1,4 @@
-"""Why one value was refused, before its place in a file is known."""
+"""Options and counts of reading a stream, and refused values before their line is known."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from larspark.base.terms import INTEGER_MAX
 _EXCERPT_LIMIT = 200
 
 
-class Refused(Exception):  # noqa: N818 - never leaves the room: it becomes a Problem
-    """A text or value that cannot be taken, with the place inside it, counted from 0.
+class Refused(Exception):  # noqa: N818 - internal: it becomes a Problem
+    """A text or value that is not valid, with the offset of the error in it, from 0.
 
-    `quoted` is the text that the place counts in, when the line holds that text in quotes.
+    `quoted` is the text that the offset refers to, if the line holds that text in quotes.
     """
 
     def __init__(
@@ -28,15 +28,15 @@ class Refused(Exception):  # noqa: N818 - never leaves the room: it becomes a Pr
         self.quoted = quoted
 
     def moved(self, by: int) -> "Refused":
-        """The same refusal for a text that begins `by` characters later."""
+        """The same for a text that begins `by` characters later."""
         return Refused(self.code, self.message, self.hint, self.offset + by)
 
     def inside(self, quoted: str) -> "Refused":
-        """The same refusal for a line that holds the text in quotes."""
+        """The same for a line that holds the text in quotes."""
         return Refused(self.code, self.message, self.hint, self.offset, quoted)
 
     def of_column(self, name: str) -> "Refused":
-        """The same refusal for a value of a column."""
+        """The same for a value of a column."""
         return Refused(self.code, f"column `{name}`: {self.message}", self.hint)
 
     def at(self, source: str, line: int, text: str = "", column: int = 1) -> Problem:
@@ -50,7 +50,7 @@ class Refused(Exception):  # noqa: N818 - never leaves the room: it becomes a Pr
         if self.quoted is None:
             column += self.offset
         elif (place := text.find(f'"{self.quoted}"')) >= 0:
-            # Not found with escapes in it; then the line as a whole is the place.
+            # A text with escapes is not found; then the whole line is the place.
             column += place + 1 + self.offset
         span = Span(source, line, column, line, column + 1)
         shown = text if len(text) <= _EXCERPT_LIMIT else ""
@@ -67,7 +67,7 @@ _LONGEST_TICK = INTEGER_MAX // 1000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to read; `tick` is the length of a time point in microseconds."""
+    """Options of reading; `tick` is the length of a time point in microseconds."""
 
     tick: int | None = None
     on_error: OnError = "fail"
@@ -100,8 +100,8 @@ def _unknown() -> float | None:
 class Reading:
     """The counts of one reading of a stream.
 
-    `facts` were delivered; `skipped` lines, rows or facts were left out, `late` facts among them
-    because they came later than allowed. `problems` holds the first reasons.
+    `facts` counts delivered facts; `skipped` counts lines, rows or facts that were skipped,
+    including `late` facts beyond the allowed lateness. `problems` holds the first reasons.
     """
 
     facts: int = 0
@@ -110,11 +110,11 @@ class Reading:
     first_t: int | None = None
     last_t: int | None = None
     problems: list[Problem] = field(default_factory=list)
-    # How much of a file was read, from 0 to 1, where that is known.
+    # The fraction of the file that was read, from 0 to 1; None if unknown.
     share: Callable[[], float | None] = _unknown
 
-    def leave_out(self, problem: Problem, late: int = 0) -> None:
-        """Count a refused line, or the late facts that it held."""
+    def skip(self, problem: Problem, late: int = 0) -> None:
+        """Count a refused line, or the late facts in it."""
         self.skipped += late or 1
         self.late += late
         self.note(problem)
@@ -125,7 +125,7 @@ class Reading:
 
 
 def late_by(t: int, newest: int, lateness: int) -> tuple[str, str]:
-    """The message and hint for a time before the oldest one that is still allowed."""
+    """The message and hint for a time beyond the allowed lateness."""
     why = "time does not go back" if lateness == 0 else f"the lateness allowed is {lateness}"
     message = f"the time {t} comes after {newest}, and {why}"
     return message, f"sort the stream, or allow a lateness of {newest - t}"

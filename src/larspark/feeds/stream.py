@@ -1,4 +1,4 @@
-"""Streams: where facts come from, whatever form they have there."""
+"""Streams of facts from files, tables, and pairs in memory."""
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,8 +12,7 @@ from larspark.base.atoms import Atom, Element
 from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.byte_source import Format, Place, Source
-from larspark.feeds.formats import jsonl
-from larspark.feeds.formats import lars_facts as larsfacts
+from larspark.feeds.formats import jsonl, lars_facts
 from larspark.feeds.formats.columns import column_batches
 from larspark.feeds.formats.tables import at_one_time, memory_table, open_table
 from larspark.feeds.ground_atoms import GroundAtoms, predicate, value_constant
@@ -22,19 +21,19 @@ from larspark.feeds.ordering import Arrival, Blocks, row_batches
 from larspark.feeds.reading import BATCH_SIZE, OnError, Options, Reading, Refused
 from larspark.feeds.times import time_point
 
-# An element in memory: a time and an atom or its text; None instead of an atom only moves time.
+# A time and an atom or its text; None instead of an atom only advances time.
 Pair: TypeAlias = Element | tuple[int | str, Atom | str | None]
 
 _Reader: TypeAlias = Callable[[Options, Reading], Iterator[AnyBatch]]
 _ELEMENTS = "<elements>"
 _TABLE = "<table>"
-# The column of time points of a table that has none, named as no other would be.
+# The name of the time column that is added to a table without one.
 _TIME = "<time>"
 _MERGED = "<merged>"
 
 
 class Stream:
-    """Facts in the order of their time, read lazily and again each time they are asked for.
+    """Facts in time order, read lazily, and anew for each iteration.
 
     >>> stream = Stream.of([(36, "tram(a1,b)"), (40, "tram(a3,h)")])
     >>> [(row.t, str(row.atom)) for row in stream.elements()]
@@ -48,7 +47,7 @@ class Stream:
     ) -> None:
         self.name = name
         self.options = options
-        # Whether it can be read again: standard input and pipes cannot.
+        # Whether it can be read more than once; standard input and pipes cannot.
         self.lasting = lasting
         self._reader = reader
         self._reading = Reading()
@@ -67,10 +66,10 @@ class Stream:
     ) -> Self:
         """A stream in a file, an open file, or standard input (`-`).
 
-        The suffix tells the format, unless `format` does. Tables (CSV, Parquet, Arrow) need a
-        mapping to atoms, such as `map="time -> temp(sensor, value)"`. `tick` is the length of a
-        time point in microseconds, for timestamps. What is wrong ends the reading, or is skipped
-        and counted with `on_error="skip"`. Facts may be late by `lateness` time points.
+        The format is `format`, or that of the suffix. Tables (CSV, Parquet, Arrow) need a mapping
+        to atoms, such as `map="time -> temp(sensor, value)"`. `tick` is the length of a time point
+        in microseconds, for timestamps. An invalid line ends the reading; with `on_error="skip"`
+        it is skipped and counted. Facts may be late by `lateness` time points.
         """
         options = Options(tick, on_error, lateness, batch_size)
         place = Source(source)
@@ -85,7 +84,7 @@ class Stream:
                         blocks = jsonl.stream_blocks(file, place.name, options.tick)
                         yield from row_batches(blocks, place.name, options, reading)
                     case "lars":
-                        blocks = larsfacts.stream_blocks(file, place.name)
+                        blocks = lars_facts.stream_blocks(file, place.name)
                         yield from row_batches(blocks, place.name, options, reading)
                     case _:
                         table = open_table(file, place.name, form, options.batch_size)
@@ -103,7 +102,7 @@ class Stream:
         lateness: int = 0,
         batch_size: int = BATCH_SIZE,
     ) -> Self:
-        """A stream in memory: pairs of a time and an atom, its text, or None to only move time."""
+        """A stream of pairs in memory: a time, and an atom, its text, or None to advance time."""
         pairs = tuple(elements)
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
@@ -138,7 +137,7 @@ class Stream:
 
     @classmethod
     def merge(cls, *streams: "Stream") -> Self:
-        """Several streams as one, in the order of time; at equal times the earlier named first."""
+        """Several streams merged by time; at equal times in the order of the arguments."""
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
             parts = [stream.with_tick(options.tick) for stream in streams]
@@ -149,7 +148,7 @@ class Stream:
                 reading.skipped += part.skipped
                 for problem in part.problems:
                     reading.note(problem)
-            # A stream may end with a time point at which nothing happens.
+            # A stream may end with a time point without facts.
             last_t = max((part.last_t for part in parts if part.last_t is not None), default=None)
             if last_t is not None and last_t != reading.last_t:
                 reading.last_t = last_t
@@ -159,20 +158,20 @@ class Stream:
         return cls(_MERGED, reader, Options(), lasting=lasting)
 
     def with_tick(self, tick: int | None) -> Self:
-        """The same stream for a program with this tick; a tick given before stays."""
+        """The same stream with this tick, unless it has a tick already."""
         if tick is None or self.options.tick is not None:
             return self
         return self._again(replace(self.options, tick=tick))
 
     def _again(self, options: Options) -> Self:
-        """The same facts, to be read independently."""
+        """The same stream with other options, read independently."""
         return type(self)(self.name, self._reader, options, lasting=self.lasting)
 
     def batches(self) -> Iterator[AnyBatch]:
         """The facts in time order, and in the order of arrival within a time point.
 
-        Facts are numbered by `seq` in this order, from 0. The first batch begins with the stream's
-        first time point: when time moves before the first fact, that batch is empty.
+        `seq` numbers the facts in this order, from 0. The first batch begins with the stream's
+        first time point: if time advances before the first fact, that batch is empty.
         """
         self._reading = Reading()
         return self._reader(self.options, self._reading)
@@ -184,37 +183,37 @@ class Stream:
 
     @property
     def facts(self) -> int:
-        """How many facts the last reading has delivered so far."""
+        """The number of facts that the current or last reading has delivered."""
         return self._reading.facts
 
     @property
     def skipped(self) -> int:
-        """How many lines, rows or facts it has left out."""
+        """The number of lines, rows or facts that it has skipped."""
         return self._reading.skipped
 
     @property
     def late(self) -> int:
-        """How many of these were facts that came later than allowed."""
+        """The number of skipped facts that were later than allowed."""
         return self._reading.late
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Why they were left out: the first reasons, a bounded number."""
+        """The first reasons for skipping, at most a fixed number."""
         return tuple(self._reading.problems)
 
     @property
     def share(self) -> float | None:
-        """How much of its file was read, from 0 to 1, where that is known."""
+        """The fraction of the file that was read, from 0 to 1; None if unknown."""
         return self._reading.share()
 
     @property
     def first_t(self) -> int | None:
-        """The first time point, once it is known."""
+        """The first time point; None before it is known."""
         return self._reading.first_t
 
     @property
     def last_t(self) -> int | None:
-        """The last time point that was delivered."""
+        """The last delivered time point."""
         return self._reading.last_t
 
 
@@ -223,10 +222,10 @@ def _mappings(text: str | None, form: Format, name: str) -> tuple[Mapping, ...]:
     if text is not None and table:
         return parse_mappings(text)
     if text is not None:
-        message = f"{name} holds atoms, and a mapping is for tables"
+        message = f"{name} holds atoms, but a mapping is for tables"
         raise LarsparkError(Problem("L303", message, hint="leave the mapping out"))
     if table:
-        message = f"{name} is a table, and nothing says which atoms its rows are"
+        message = f"{name} is a table and needs a mapping from its columns to atoms"
         hint = "map columns to atoms, e.g. `time -> temp(sensor, value)`"
         raise LarsparkError(Problem("L303", message, hint=hint))
     return ()
@@ -257,5 +256,5 @@ def _arrival(pair: object, number: int, tick: int | None, atoms: GroundAtoms) ->
             case _:
                 raise Refused("L312", "an element is a time and an atom or its text")
     except Refused as refused:
-        # The text of an atom is its own line.
+        # The text of an atom is shown as the line.
         return refused.moved(0).at(_ELEMENTS, number, refused.quoted or "")

@@ -1,7 +1,7 @@
-"""Time points: natural numbers as they come, timestamps by the length of a time point.
+"""Time points of integers and timestamps.
 
-A timestamp without a zone is read as UTC. With a tick of n microseconds, a timestamp lies in the
-time point floor(microseconds since 1970-01-01T00:00Z / n).
+A natural number is a time point. A timestamp without a zone is in UTC. With a tick of n
+microseconds, its time point is floor(microseconds since 1970-01-01T00:00Z / n).
 """
 
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def time_point(value: object, tick: int | None) -> int:
-    """The time point that a number or an ISO timestamp names.
+    """The time point of a number or an ISO timestamp.
 
     >>> time_point(36, None), time_point("1970-01-01T00:01:30Z", 60_000_000)
     (36, 1)
@@ -72,6 +72,6 @@ def _microseconds(text: str, tick: int | None) -> int:
 def needs_tick(what: str) -> Refused:
     return Refused(
         "L311",
-        f"{what}, and nothing says how long a time point lasts",
-        "say it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
+        f"{what}, but the length of a time point is not known",
+        "set it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
     )

@@ -1,4 +1,4 @@
-"""Answers as JSON Lines, exactly as the contract writes them."""
+"""Answers as JSON Lines."""
 
 import json
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ def point_line(t: int, atoms: Iterable[Atom | str] | None, c: int | None = None)
 
 
 def fact_line(t: int, atom: Atom) -> str:
-    """A fact as streams hold it.
+    """A fact as a line of a stream.
 
     >>> fact_line(36, Atom("tram", ("a1", "b")))
     '{"t": 36, "atom": "tram(a1,b)"}'
@@ -32,7 +32,7 @@ def fact_line(t: int, atom: Atom) -> str:
 
 
 def change_line(t: int, added: Iterable[Atom | str], removed: Iterable[Atom | str]) -> str:
-    """What begins and what ends to hold at a time point.
+    """The atoms that begin and cease to hold at a time point.
 
     >>> change_line(38, [Atom("q")], [])
     '{"t": 38, "add": ["q"], "del": []}'

@@ -1,7 +1,7 @@
-"""Columns of a table as constants, without a loop over rows where the column is of one kind.
+"""Columns of a table as constants, vectorized where all values are of one type.
 
-The law for one value is `text_constant` (CSV) or `ground.value_constant` (typed columns); the
-functions over whole columns agree with it.
+The constant of one value is defined by `text_constant` (CSV) and `value_constant` (typed columns);
+the functions on whole columns agree with them.
 """
 
 import re
@@ -27,10 +27,10 @@ _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 
 class Column(NamedTuple):
-    """The constants of a column, kind by kind.
+    """The constants of a column, one part for each type that occurs.
 
-    Each part is as long as the column; `kind_of` says which part holds a row's constant. Rows
-    marked in `bad` hold no constant, and `explain` says why.
+    Each part is as long as the column; `kind_of` is the part that holds a row's constant. Rows
+    marked in `bad` have no constant, and `explain` gives the reason.
     """
 
     parts: tuple[pa.Array, ...]
@@ -44,7 +44,7 @@ def _of_one_kind(values: pa.Array, bad: Mask, explain: Callable[[int], Refused])
 
 
 def constants(column: Column) -> list[Constant | None]:
-    """The constants one by one, None where there is none."""
+    """The constants as a list, None for rows that have none."""
     parts = [part.to_pylist() for part in column.parts]
     return [
         None if bad else constant(parts[kind][row])
@@ -53,7 +53,7 @@ def constants(column: Column) -> list[Constant | None]:
 
 
 def text_constant(cell: bytes | None) -> Constant:
-    """What a cell of a CSV file means: a number if it is written as one, else text.
+    """The constant of a CSV cell: a number if it is written as one, else text.
 
     >>> text_constant(b"21.50"), text_constant(b"a1"), text_constant(b"2013-01-01")
     (21.5, 'a1', '2013-01-01')
@@ -68,7 +68,7 @@ def text_constant(cell: bytes | None) -> Constant:
     if match is None:
         return text
     whole = match[1].isdigit() and match[2] is None
-    # Python refuses to read integers of many thousand digits; ours have at most 19.
+    # Python refuses integers of many thousand digits; 64-bit integers have at most 19.
     if whole and len(text) > 20 and len(text.lstrip("-0")) > 19:
         raise Refused("L313", f"{shortened(text)} does not fit a 64-bit integer")
     return value_constant(int(text) if whole else float(text))
@@ -102,9 +102,9 @@ _SAMPLE = 16
 
 
 def cast_or_none(texts: pa.Array, kind: Any) -> pa.Array | None:
-    """The texts read as another type, if every one of them can be."""
+    """The texts cast to another type; None unless all of them can be."""
     try:
-        # Arrow takes long to fail on many values, so the first ones go first.
+        # Failing on many values is slow in Arrow, so a sample is tried first.
         pc.cast(texts.slice(0, _SAMPLE), kind)
         return pc.cast(texts, kind)
     except pa.ArrowInvalid:
@@ -112,7 +112,7 @@ def cast_or_none(texts: pa.Array, kind: Any) -> pa.Array | None:
 
 
 def _text_bytes(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Where each text begins and ends, and the bytes of all; one 0 follows them."""
+    """The offsets of the texts, and their bytes followed by one 0."""
     if len(texts) == 0:
         return np.zeros(1, np.int32), np.zeros(1, np.uint8)
     _, offset_buffer, data_buffer = texts.buffers()
@@ -122,10 +122,10 @@ def _text_bytes(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.
 
 
 def _numbers(texts: pa.Array, data: npt.NDArray[np.uint8]) -> pa.Array | None:
-    """All texts as integers or as floats, if that is exact and Arrow's way to read is ours."""
+    """All texts as integers or as floats; None if Arrow would parse some of them differently."""
     integers = cast_or_none(texts, pa.int64())
     if integers is not None:
-        # Arrow reads hexadecimal integers too.
+        # Arrow parses hexadecimal integers, too.
         return None if ((data | 0x20) == ord("x")).any() else integers
     floats = cast_or_none(texts, pa.float64())
     if floats is None:
@@ -136,13 +136,13 @@ def _numbers(texts: pa.Array, data: npt.NDArray[np.uint8]) -> pa.Array | None:
 
 
 def _cell_by_cell(cells: pa.Array, explain: Callable[[int], Refused]) -> Column:
-    """A column of several kinds, by the law for one cell, applied once to each different cell."""
+    """A column of several types: `text_constant` applied once to each distinct cell."""
     encoded = cells.dictionary_encode()
     values: list[Constant | None] = [_or_none(cell) for cell in encoded.dictionary.to_pylist()]
     present = {type(value) for value in values} - {type(None)}
     kinds = [kind for kind in _KINDS if kind in present] or [str]
     numbers = {kind: number for number, kind in enumerate(kinds)}
-    # Index -1, the last entry, stands for cells without a value.
+    # Index -1, the last entry, stands for empty cells.
     rows = encoded.indices.fill_null(-1).to_numpy()
     kind_of = np.array([numbers.get(type(v), 0) for v in values] + [0], dtype=np.int8)[rows]
     bad = np.array([value is None for value in values] + [True])[rows]
@@ -182,7 +182,7 @@ def typed_column(values: pa.Array) -> Column:
         finite = np.isfinite(floats.fill_null(np.nan).to_numpy(zero_copy_only=False))
         return _of_one_kind(floats, ~finite, explain)
     if pa.types.is_decimal(kind):
-        # As if they were written: `12` is an integer, and `3.10` the float nearest to it.
+        # By their text: `12` is an integer, and `3.10` the nearest float.
         return text_column(values.cast(pa.string()).cast(pa.binary()))
     return _of_one_kind(pc.cast(values, pa.string()), bad, explain)
 
@@ -194,7 +194,7 @@ def is_text_type(kind: Any) -> bool:
 
 
 def is_argument_type(kind: Any) -> bool:
-    """Can a column of this Arrow type hold constants?"""
+    """Whether a column of this Arrow type holds constants."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     tests = (
@@ -212,7 +212,7 @@ def is_argument_type(kind: Any) -> bool:
 
 
 def decoded(values: pa.Array) -> pa.Array:
-    """The values of a dictionary-encoded column, one by one."""
+    """The values of a column, decoded if it is dictionary-encoded."""
     if not pa.types.is_dictionary(values.type):
         return values
     dictionary = values.dictionary
@@ -227,10 +227,10 @@ def _typed_constant(value: object) -> Constant:
     return value_constant(value)
 
 
-def reason(law: Callable[[], object]) -> Refused:
-    """Why a value is refused by the law for one value."""
+def reason(convert: Callable[[], object]) -> Refused:
+    """Why the conversion of one value is refused."""
     try:
-        value = law()
+        value = convert()
     except Refused as refused:
         return refused
-    raise AssertionError(f"{value!r} is right, yet its row was refused")
+    raise AssertionError(f"{value!r} is valid, but its row was refused")

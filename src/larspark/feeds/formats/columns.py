@@ -1,4 +1,4 @@
-"""Which line of a file a row came from, and the lines that never became rows."""
+"""Tables read batch by batch: rows become segments of facts by mappings."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ from larspark.feeds.reading import PROBLEMS_KEPT, Options, Reading, Refused, lat
 
 
 class Records:
-    """The lines of a table's rows, from row 0 on; a refused line lies before some row.
+    """Line numbers of a table's rows, from row 0 on, and the lines that are not valid rows.
 
     >>> records = Records(first_line=2)
     >>> records.refuse(0, lambda line: Problem("L316", f"line {line} is broken"))
@@ -35,13 +35,13 @@ class Records:
     def __init__(self, first_line: int = 1) -> None:
         self._first_line = first_line
         self._refused = 0
-        # Refused lines in or after the current batch: how many lie before a row, and the first
-        # reasons, each with that row.
+        # Refused lines in or after the current batch: their number before each row, and the first
+        # problems, each with that row.
         self._ahead: deque[tuple[int, int]] = deque()
         self._problems: deque[tuple[int, Problem]] = deque()
 
     def refuse(self, number: int, problem: Callable[[int], Problem]) -> None:
-        """The line with this number, from 0 among rows and refused lines, is no row."""
+        """Mark the line with this number, from 0 among rows and refused lines, as refused."""
         row = number - self._refused
         if self._refused < PROBLEMS_KEPT:
             self._problems.append((row, problem(self._first_line + number)))
@@ -55,11 +55,11 @@ class Records:
         return self._first_line + row + before
 
     def first(self, row: int) -> tuple[int, Problem] | None:
-        """The first refused line up to a row, with the row that it lies before."""
+        """The problem of the first refused line up to a row, with the row after it."""
         return self._problems[0] if self._problems and self._problems[0][0] <= row else None
 
     def pass_to(self, row: int) -> tuple[int, list[Problem]]:
-        """Leave everything up to a row behind: how many lines were refused there, and why."""
+        """Drop all entries up to a row; returns the number of refused lines and their problems."""
         count, problems = 0, []
         while self._ahead and self._ahead[0][0] <= row:
             count += self._ahead.popleft()[1]
@@ -69,9 +69,9 @@ class Records:
 
 
 class Table(NamedTuple):
-    """A table whose columns of given names can be read piece by piece, once.
+    """A table whose columns can be read by name, batch by batch, once.
 
-    `text` says that the columns are CSV cells.
+    With `text`, the columns hold CSV cells.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Table(NamedTuple):
 
 
 def _check(table: Table, mappings: tuple[Mapping, ...], tick: int | None) -> None:
-    """Everything about the columns that makes the mappings impossible, at once."""
+    """Raise all problems of the columns that the mappings use."""
     problems = missing_columns(mappings, table.schema.names, table.name)
     if not problems and not table.text:
         kinds = {field.name: field.type for field in table.schema}
@@ -90,7 +90,7 @@ def _check(table: Table, mappings: tuple[Mapping, ...], tick: int | None) -> Non
             problems += time_type_problems(name, kinds[name], tick)
         for name in dict.fromkeys(name for mapping in mappings for name in mapping.columns[1:]):
             if not is_argument_type(kinds[name]):
-                message = f"column `{name}` has the type {kinds[name]}, which is no constant"
+                message = f"column `{name}` has the type {kinds[name]}, which cannot be a constant"
                 problems.append(Problem("L305", message))
     if problems:
         raise LarsparkError(problems)
@@ -101,7 +101,7 @@ def column_batches(
 ) -> Iterator[ColumnBatch]:
     """Batches in time order.
 
-    A problem that is not skipped is raised after everything accepted before it was delivered.
+    A problem that is not skipped is raised after all facts accepted before it were delivered.
     """
     _check(table, mappings, options.tick)
     reader = _Reader(table, mappings, options, reading)
@@ -119,7 +119,7 @@ def column_batches(
 
 
 class _Reader:
-    """Turns batches of rows into segments of the elements that are right, numbered as they came."""
+    """Turns batches of rows into segments of valid facts, numbered in the order of arrival."""
 
     def __init__(
         self, table: Table, mappings: tuple[Mapping, ...], options: Options, reading: Reading
@@ -133,7 +133,7 @@ class _Reader:
         self.newest = 0
 
     def read(self, batch: Any) -> tuple[list[Segment], Problem | None]:
-        """The segments of a batch, and the problem that ends the reading, if one does."""
+        """The segments of a batch, and the problem that ends the reading, if any."""
         grid = _Grid(batch, self._mappings, self._table.text, self._options, self.newest)
         keep = ~(grid.bad | grid.late)
         failure = None
@@ -149,7 +149,7 @@ class _Reader:
         return grid.segments(keep, numbers), failure
 
     def rest(self) -> Problem | None:
-        """The problem of a line after the last row, unless lines are skipped."""
+        """The problem of a refused line after the last row, unless lines are skipped."""
         if self._options.on_error == "fail":
             found = self._table.records.first(self._rows)
             return found[1] if found else None
@@ -157,7 +157,7 @@ class _Reader:
         return None
 
     def _first_problem(self, grid: "_Grid", keep: Mask) -> tuple[Problem | None, int]:
-        """The first problem of a batch, and the place of the arrival that it stops."""
+        """The first problem of a batch, and the index of the fact at which reading stops."""
         limit = int(np.argmin(keep)) if not keep.all() else keep.size
         end = self._rows + keep.shape[0]
         if found := self._table.records.first(end):
@@ -174,7 +174,7 @@ class _Reader:
         self._note([*problems, *self._skipped_lines(keep.shape[0])])
 
     def _skipped_lines(self, rows: int) -> list[Problem]:
-        """The problems of lines that lie among the next rows and are none."""
+        """The problems of refused lines among the next rows."""
         count, problems = self._table.records.pass_to(self._rows + rows)
         self._reading.skipped += count
         return problems
@@ -190,9 +190,9 @@ class _Reader:
 
 
 class _Grid:
-    """A batch as a grid of elements: a row for each row, a column for each mapping.
+    """A batch as a grid of facts: a row for each row of the batch, a column for each mapping.
 
-    Read row by row, its places are the arrivals in their order.
+    In row-major order, its facts are in the order of arrival.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class _Grid:
         }
         self._t: Times = np.stack([self._times[m.time].times for m in mappings], axis=1)
         self.bad: Mask = np.stack([self._bad_rows(mapping) for mapping in mappings], axis=1)
-        # Before each arrival: the newest time so far. What is refused does not move time.
+        # The newest time before each fact. Refused facts do not advance time.
         seen = np.maximum.accumulate(np.append(newest, np.where(self.bad, -1, self._t)))
         self._before: Times = seen[:-1].reshape(self._t.shape)
         self.late: Mask = ~self.bad & (self._t < self._before - options.lateness)
@@ -229,7 +229,7 @@ class _Grid:
         return bad
 
     def reason(self, row: int, place: int) -> Refused:
-        """Why an element was refused."""
+        """Why a fact was refused."""
         if self.late[row, place]:
             t, newest = int(self._t[row, place]), int(self._before[row, place])
             return Refused("L314", *late_by(t, newest, self._lateness))
@@ -241,7 +241,7 @@ class _Grid:
         return self._values[name].explain(row).of_column(name)
 
     def segments(self, keep: Mask, numbers: Times) -> list[Segment]:
-        """The elements to keep, with their numbers."""
+        """The facts to keep, with their numbers."""
         return [
             segment
             for place, mapping in enumerate(self._mappings)
@@ -269,7 +269,7 @@ class _Grid:
             yield Segment(signature, pa.table([*kept[:2], *args], names=names))
 
     def _kinds(self, mapping: Mapping, keep: Mask) -> Iterator[tuple[Mask, dict[str, int]]]:
-        """The rows to keep, grouped so that each column of a group is of one kind."""
+        """The rows to keep, grouped so that each column of a group has one type."""
         names = list(dict.fromkeys(mapping.columns[1:]))
         mixed = [name for name in names if len(self._values[name].parts) > 1]
         if not keep.any():

@@ -1,7 +1,7 @@
 """JSON Lines: one JSON object per line.
 
 `{"t": 36, "atom": "tram(a1,b)"}`, `{"t": 36, "atoms": ["tram(a1,b)", "bus(b1,b)"]}`,
-`{"t": 36, "predicate": "tram", "args": ["a1", "b"]}`; `{"t": 50}` only moves time.
+`{"t": 36, "predicate": "tram", "args": ["a1", "b"]}`; `{"t": 50}` only advances time.
 """
 
 import json
@@ -26,12 +26,12 @@ _Record: TypeAlias = dict[str, Any]
 _SHAPES = ("atom", "atoms", "predicate")
 _KEYS = ("t", *_SHAPES, "args")
 _LISTED_KEYS = ", ".join(_KEYS)
-# orjson reads integers beyond 64 bits as floats.
+# orjson parses integers beyond 64 bits as floats.
 _ROUNDED = float(2**63)
 
 
 class Times(Enum):
-    """Whether a line has its time in `t`."""
+    """Whether a line must, may or must not have the key `t`."""
 
     REQUIRED = auto()
     OPTIONAL = auto()
@@ -44,7 +44,7 @@ def stream_blocks(file: BinaryIO, source: str, tick: int | None) -> Blocks:
 
 
 def background_blocks(file: BinaryIO, source: str) -> Blocks:
-    """The same for background data, which has no times: every `t` is 0."""
+    """The facts of background data, which has no times: every `t` is 0."""
     return _blocks(file, source, JsonLines(None, Times.FORBIDDEN))
 
 
@@ -56,7 +56,7 @@ def _blocks(file: BinaryIO, source: str, reader: "JsonLines") -> Blocks:
 
 
 class JsonLines:
-    """Reads lines, and remembers what they have in common."""
+    """A parser of lines, which caches key sets and atoms."""
 
     def __init__(self, tick: int | None, times: Times) -> None:
         self._tick = tick
@@ -66,9 +66,9 @@ class JsonLines:
     def arrivals(
         self, lines: Iterable[bytes | None], first: int, source: str, stamp: int = 0
     ) -> Iterator[Arrival | Problem]:
-        """What the lines hold, from line number `first` on; `stamp` is the time of those without.
+        """The arrivals of lines, numbered from `first`; `stamp` is the time of lines without `t`.
 
-        A line stands for itself: what is wrong with it is a problem in its place.
+        An invalid line gives a problem in its place and does not affect other lines.
         """
         loads = orjson.loads
         shapes, atoms = self._shapes, self._atoms
@@ -98,7 +98,7 @@ class JsonLines:
 
 
 class _Shapes(dict[tuple[str, ...], str]):
-    """The key that tells how an object holds its atoms, by the keys of the object."""
+    """The key that holds the atoms of an object, by the keys of the object."""
 
     def __init__(self, times: Times) -> None:
         self._times = times
@@ -121,7 +121,7 @@ class _Shapes(dict[tuple[str, ...], str]):
             if "t" in keys:
                 raise Refused("L309", "background data has no time", "leave `t` out", quoted="t")
             if not shapes:
-                raise Refused("L309", "there is no atom in this line")
+                raise Refused("L309", "there is no atom on this line")
         self[keys] = shapes[0] if shapes else ""
         return self[keys]
 
@@ -153,10 +153,10 @@ def _predicate_atom(record: _Record, line: bytes) -> Atom:
     except Refused as refused:
         raise refused.inside("predicate") from None
     try:
-        # Most are texts, and need no change.
+        # Most arguments are texts, which need no conversion.
         return Atom(head, tuple([a if type(a) is str else _argument(a) for a in args]))
     except Refused:
-        # What orjson rounded is read again as it was written.
+        # Integers that orjson has rounded are parsed again exactly.
         exact = json.loads(line)["args"] if all(map(_is_scalar, args)) else args
     return Atom(
         head, tuple([_placed_argument(value, place) for place, value in enumerate(exact, 1)])
@@ -168,7 +168,7 @@ def _argument(value: object) -> Constant:
         if not value.is_integer():
             return value
         if abs(value) >= _ROUNDED:
-            raise Refused("L313", "perhaps an integer that was rounded")
+            raise Refused("L313", "possibly a rounded integer")
     return value_constant(value)
 
 

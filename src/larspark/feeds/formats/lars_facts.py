@@ -1,6 +1,6 @@
 """Facts in the language itself: `@36 tram(a1,b).` in streams, `line(a1,l1).` in background data.
 
-A fact may stretch over lines, a line may hold several; comments are those of the language.
+A fact may span lines, and a line may hold several facts; comments are those of the language.
 """
 
 import re
@@ -15,9 +15,9 @@ from larspark.feeds.ordering import Arrival, Blocks
 from larspark.feeds.reading import Refused
 from larspark.feeds.times import time_point
 
-# Quantifiers are possessive, so that no text takes more than one pass.
+# Quantifiers are possessive, so that matching takes linear time.
 _ONE_FACT = re.compile(r'\s*+@([0-9]{1,18})\s++([^%/"@\s][^%/"@]*)\.\s*+')
-# What neither ends a fact nor begins a comment. A point between digits belongs to a number.
+# Text that neither ends a fact nor begins a comment. A dot between digits is part of a number.
 _ORDINARY = re.compile(r'(?:[^"%/.]++|"(?:[^"\\]++|\\.)*+"|/(?![/*])|(?<=[0-9])\.(?=[0-9]))*+')
 _CLOSING = {"%*": "*%", "/*": "*/"}
 _TIME = re.compile(r"@\s*(-?[0-9]+)")
@@ -25,7 +25,7 @@ _BEFORE_BODY = re.compile(r'(?:[^":]++|"(?:[^"\\\n]++|\\.)*+"?+|:(?!-))*+')
 
 
 class Statement(NamedTuple):
-    """A statement without its full stop and comments, and the place where it begins."""
+    """A statement without its full stop and comments, and the position of its start."""
 
     text: str
     line: int
@@ -47,12 +47,12 @@ _Fact = Callable[[str, GroundAtoms], tuple[int, Atom]]
 
 def _blocks(file: BinaryIO, source: str, fact: _Fact) -> Blocks:
     atoms = GroundAtoms()
-    cutter = _Cutter()
+    splitter = _Splitter()
     number = 1
     for lines in line_blocks(file):
-        yield _arrivals(lines, number, source, cutter, atoms, fact)
+        yield _arrivals(lines, number, source, splitter, atoms, fact)
         number += len(lines)
-    if unfinished := cutter.unfinished(source):
+    if unfinished := splitter.unfinished(source):
         yield [unfinished]
 
 
@@ -60,20 +60,20 @@ def _arrivals(
     lines: Iterable[bytes | None],
     first: int,
     source: str,
-    cutter: "_Cutter",
+    splitter: "_Splitter",
     atoms: GroundAtoms,
     fact: _Fact,
 ) -> Iterator[Arrival | Problem]:
     for place, line in enumerate(lines, first):
         try:
             text = text_of(line)
-            if cutter.idle and fact is _stream_fact and (simple := _ONE_FACT.fullmatch(text)):
+            if splitter.idle and fact is _stream_fact and (simple := _ONE_FACT.fullmatch(text)):
                 try:
                     yield int(simple[1]), (atoms[simple[2]],), place
                     continue
                 except Refused:
                     pass
-            for statement in cutter.cut(text, place):
+            for statement in splitter.split(text, place):
                 try:
                     t, atom = fact(statement.text, atoms)
                     yield t, (atom,), statement.line
@@ -100,10 +100,10 @@ def _background_fact(text: str, atoms: GroundAtoms) -> tuple[int, Atom]:
 
 def _only_facts(text: str) -> None:
     if text.startswith("#"):
-        raise Refused("L315", "a directive has no place among facts")
+        raise Refused("L315", "a directive is not allowed among facts")
     head = _BEFORE_BODY.match(text)
     if head and head.end() < len(text):
-        raise Refused("L315", "a rule has no place among facts", offset=head.end())
+        raise Refused("L315", "a rule is not allowed among facts", offset=head.end())
 
 
 def _atom(text: str, start: int, atoms: GroundAtoms) -> Atom:
@@ -116,7 +116,7 @@ def _atom(text: str, start: int, atoms: GroundAtoms) -> Atom:
 def _problem(
     refused: Refused, statement: Statement, source: str, last_line: str, last: int
 ) -> Problem:
-    """The problem at its line: a statement over several lines is shown where it goes wrong."""
+    """The problem at the line of the error, also for a statement over several lines."""
     before = statement.text[: refused.offset]
     line = statement.line + before.count("\n")
     column = statement.column if line == statement.line else 1
@@ -125,8 +125,8 @@ def _problem(
     return placed.at(source, line, last_line if line == last else "", column)
 
 
-class _Cutter:
-    """Cuts lines into statements. Comments become spaces, so that places stay right."""
+class _Splitter:
+    """Splits lines into statements. Comments become spaces, so that positions stay valid."""
 
     def __init__(self) -> None:
         self._closing = ""
@@ -137,10 +137,10 @@ class _Cutter:
 
     @property
     def idle(self) -> bool:
-        """Is nothing left over from the lines before?"""
+        """Whether no statement or comment is open."""
         return not self._closing and not self._parts
 
-    def cut(self, line: str, number: int) -> Iterator[Statement]:
+    def split(self, line: str, number: int) -> Iterator[Statement]:
         """The statements that end in this line."""
         position = 0
         while position < len(line):
@@ -176,7 +176,7 @@ class _Cutter:
             raise Refused("L306", f"the statement is longer than {LINE_LIMIT} characters")
 
     def unfinished(self, source: str) -> Problem | None:
-        """What the end of the file leaves open."""
+        """The problem of a statement or comment that is open at the end of the file."""
         if self._closing:
             refused = Refused("L315", "a comment is not closed", f"close it with `{self._closing}`")
             return refused.at(source, self._opened[0], column=self._opened[1])
@@ -187,7 +187,7 @@ class _Cutter:
 
     def _add(self, text: str, line: int, position: int) -> None:
         if not self._parts:
-            # A statement begins with its first word.
+            # Leading whitespace is not part of a statement.
             stripped = text.lstrip()
             if not stripped:
                 return

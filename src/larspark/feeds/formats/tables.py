@@ -1,4 +1,4 @@
-"""Tables in files and in memory: CSV, Parquet, Arrow, pandas, polars."""
+"""Tables from files and from memory: CSV, Parquet, Arrow, pandas, polars."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -14,14 +14,14 @@ from larspark.feeds.byte_source import LINE_LIMIT, Format, text_of
 from larspark.feeds.formats.columns import Records, Table
 from larspark.feeds.reading import Refused
 
-# Unquoted cells that hold no value.
+# Unquoted cells that count as empty.
 _MISSING = ["", "NaN", "nan", "NAN"]
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _FILE_MAGIC = b"ARROW1"
 
 
 def open_table(file: BinaryIO, name: str, form: Format, batch_size: int) -> Table:
-    """The table in a file, read piece by piece."""
+    """The table in a file, read batch by batch."""
     if form in DELIMITERS:
         names = first_record(file, name, DELIMITERS[form])
         names[0] = names[0].removeprefix("\ufeff")
@@ -39,13 +39,13 @@ def open_table(file: BinaryIO, name: str, form: Format, batch_size: int) -> Tabl
 
 
 def memory_table(table: Any, name: str, batch_size: int) -> Table:
-    """A table in memory: pyarrow, or whatever offers itself as an Arrow stream."""
+    """A table in memory: pyarrow, or any object with the Arrow stream interface."""
     reader = _memory_reader(table)
     return _reader_table(reader, reader, name, batch_size)
 
 
 def at_one_time(table: Any, t: int, column: str) -> Any:
-    """The same table as Arrow, with a column that gives every row the time point t."""
+    """The table as Arrow, with an added column that holds the time point t."""
     read = _memory_reader(table).read_all()
     return read.append_column(column, pa.array(np.full(read.num_rows, t)))
 
@@ -65,7 +65,7 @@ def _memory_reader(table: Any) -> Any:
 def csv_table(
     file: BinaryIO, name: str, names: list[str], delimiter: str, first_line: int
 ) -> Table:
-    """What is left of a CSV file from a line on, as a table of cells."""
+    """The rest of a CSV file as a table of cells; `first_line` is the number of its first line."""
     records = Records(first_line)
 
     def refuse(row: Any) -> str:
@@ -78,7 +78,7 @@ def csv_table(
         try:
             yield from pyarrow.csv.open_csv(
                 file,
-                # Without threads, so that the numbers of refused records are known.
+                # Only without threads does Arrow number the invalid records.
                 pyarrow.csv.ReadOptions(
                     use_threads=False, block_size=LINE_LIMIT, column_names=names
                 ),
@@ -97,7 +97,7 @@ def csv_table(
             if "straddling" in str(error):
                 message = f"a record of {name} is longer than {LINE_LIMIT} bytes"
                 raise LarsparkError(Problem("L306", message)) from None
-            # A header without records is a table all the same.
+            # A header without records is an empty table.
             if "Empty CSV" not in str(error):
                 raise
 
@@ -106,7 +106,7 @@ def csv_table(
 
 
 def first_record(file: BinaryIO, name: str, delimiter: str) -> list[str]:
-    """The cells of a CSV file's first record, in a stream the names of the columns."""
+    """The cells of a CSV file's first record."""
     lines = iter(lambda: file.readline(LINE_LIMIT + 1), b"")
     try:
         texts = (text_of(line if len(line) <= LINE_LIMIT else None) for line in lines)
@@ -114,7 +114,9 @@ def first_record(file: BinaryIO, name: str, delimiter: str) -> list[str]:
     except Refused as refused:
         raise LarsparkError(refused.at(name, 1)) from None
     except csv.Error as error:
-        raise LarsparkError(Refused("L304", f"no names of columns: {error}").at(name, 1)) from None
+        raise LarsparkError(
+            Refused("L304", f"the header cannot be read: {error}").at(name, 1)
+        ) from None
     if not cells:
         raise LarsparkError(Refused("L304", "there are no columns").at(name, 1))
     return cells

@@ -1,4 +1,4 @@
-"""Columns of a table as time points. The law for one value is `times.time_point`."""
+"""Columns of a table as time points. For one value, `times.time_point` is the definition."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
@@ -29,7 +29,7 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 class TimeColumn(NamedTuple):
-    """The time point of every row; rows marked in `bad` have none, and `explain` says why."""
+    """The time point of every row; rows marked in `bad` have none; `explain` gives the reason."""
 
     times: Times
     bad: Mask
@@ -67,7 +67,7 @@ def typed_time_column(values: pa.Array, tick: int | None) -> TimeColumn:
 
 
 def time_type_problems(name: str, kind: Any, tick: int | None) -> Iterator[Problem]:
-    """Why no column of this Arrow type can give times."""
+    """Why a column of this Arrow type cannot hold times."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if _is_moment_type(kind):
@@ -77,7 +77,7 @@ def time_type_problems(name: str, kind: Any, tick: int | None) -> Iterator[Probl
         return
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if not (number or is_text_type(kind) or pa.types.is_null(kind)):
-        yield Problem("L305", f"column `{name}` has the type {kind}, which is no time")
+        yield Problem("L305", f"column `{name}` has the type {kind}, which cannot be a time")
 
 
 def _is_moment_type(kind: Any) -> bool:
@@ -89,7 +89,7 @@ def _part_times(part: pa.Array, tick: int | None) -> tuple[Times, Mask]:
         return _text_times(part, tick)
     if pa.types.is_floating(part.type):
         values = part.fill_null(-1.0).to_numpy(zero_copy_only=False)
-        # Beyond 2**53 a float is never an integer; NaN fails every comparison.
+        # Floats beyond 2**53 are refused; NaN fails every comparison.
         bad = ~((values >= 0) & (values <= 2.0**53) & (np.floor(values) == values))
         return np.where(bad, -1, values).astype(np.int64), bad
     times: Times = part.fill_null(-1).to_numpy(zero_copy_only=False)

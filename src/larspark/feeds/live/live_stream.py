@@ -69,7 +69,7 @@ class LiveStream(Stream):
     def refuse(self, problem: Problem) -> None:
         """Count a delivered fact that the program refuses."""
         self._reading.facts -= 1
-        self._reading.leave_out(problem)
+        self._reading.skip(problem)
 
     @property
     def clocked(self) -> bool:
@@ -91,7 +91,7 @@ class LiveStream(Stream):
 
     def _batches(self, options: Options, reading: Reading) -> Iterator[AnyBatch]:
         if self._begun:
-            message = f"{self.name} can be read only once, and it has been read"
+            message = f"{self.name} can be read only once, and was read already"
             raise LarsparkError(Problem("L317", message))
         self._begun = True
         self.begin()
@@ -145,7 +145,7 @@ class LiveStream(Stream):
                     if options.on_error == "fail":
                         yield from order.release(everything=True)
                         raise LarsparkError(refused[0])
-                    reading.leave_out(*refused)
+                    reading.skip(*refused)
                 yield from order.release()
             order.move(now)
             yield from order.release()
