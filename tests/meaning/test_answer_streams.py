@@ -9,8 +9,8 @@ from larspark.analysis.checked import Checked, Fragment, Lookback
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
+from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, Program, Rule
-from larspark.logic.traversal import variables, walk
 from larspark.logic.values import NoValueError
 from larspark.meaning.answer_streams import answer_streams
 from larspark.meaning.entailment import Structure, entails

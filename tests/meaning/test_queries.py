@@ -11,8 +11,8 @@ from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.base.terms import Constant
 from larspark.language import parse_formula
+from larspark.language.nodes import variables
 from larspark.language.tree import Formula
-from larspark.logic.traversal import variables
 from larspark.logic.values import NoValueError
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import ground

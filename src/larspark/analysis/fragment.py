@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from larspark.analysis.checked import Edge, EdgeKind, Fragment
 from larspark.base.atoms import Signature
+from larspark.language.nodes import children, walk
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -19,7 +21,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.traversal import children, formulas, occurrences, walk
+from larspark.logic.traversal import formulas, occurrences
 
 
 def fragment(
@@ -81,12 +83,14 @@ def _is_plain_head(head: Formula) -> bool:
 
 
 def _is_plain_element(element: Formula) -> bool:
-    """An extended atom or a comparison, perhaps negated."""
+    """An extended atom or a comparison, perhaps negated, or an aggregate over such."""
     match element.body if isinstance(element, Not) else element:
         case AtomFormula() | Comparison() | Truth() | At(_, AtomFormula()):
             return True
         case Windowed(_, Some(AtomFormula()) | Always(AtomFormula()) | At(_, AtomFormula())):
             return True
+        case Aggregate() as aggregate:
+            return all(map(_is_plain_element, children(aggregate)))
         case _:
             return False
 

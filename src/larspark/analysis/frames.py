@@ -12,7 +12,9 @@ from typing import NamedTuple, TypeAlias, assert_never
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.nodes import children, term_variables
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -28,7 +30,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import Bounds, Window
-from larspark.logic.traversal import sees_only_atoms, term_variables
+from larspark.logic.traversal import sees_only_atoms
 
 Offset: TypeAlias = int | float
 
@@ -147,6 +149,9 @@ def frames(formula: Formula, frame: Frame, times: Times) -> Iterator[tuple[Formu
                 pending.append((body, _windowed(window, body, frame)))
             case Reset(body):
                 pending.append((body, _reset(frame)))
+            case Aggregate():
+                inner = replace(frame, certain=False, monotone=False)
+                pending.extend((part, inner) for part in reversed(children(current)))
             case _:
                 assert_never(current)
 
@@ -206,7 +211,7 @@ def holds(formula: Formula, placed: Placed) -> Range:
             return holds(body, placed) if window.keeps_now else ALL
         case Reset(body):
             return holds(body, placed)
-        case Not() | Implies() | Comparison() | Truth():
+        case Not() | Implies() | Comparison() | Truth() | Aggregate():
             return ALL
         case _:
             assert_never(formula)

@@ -28,7 +28,7 @@ from larspark.analysis.frames import (
 from larspark.analysis.reach import Reach, placements, variable_times
 from larspark.analysis.signatures import Roles, head_predicates
 from larspark.base.atoms import Signature
-from larspark.language.tree import At, AtomFormula, Comparison, Rule, Truth, Windowed
+from larspark.language.tree import Aggregate, At, AtomFormula, Comparison, Rule, Truth, Windowed
 from larspark.logic.traversal import formulas
 
 # After so many changes the need for a predicate's atoms counts as reaching back forever.
@@ -138,8 +138,9 @@ def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterato
     if times is None:
         return
     # Time variables range over the timeline, so it must reach back to where they can lie.
-    for floor in _variable_floors(rule, times, known).values():
-        yield Reading(_cost(floor))
+    for each in (rule, *_elements_as_rules(rule)):
+        for floor in _variable_floors(each, variable_times(each, known, within), known).values():
+            yield Reading(_cost(floor))
     for formula in rule.body:
         for part, frame in frames(formula, first_frame(known.end), times):
             match part:
@@ -161,10 +162,16 @@ def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterato
             yield Reading(_cost(frame.now.floor), part.atom.signature, frame.now.times)
 
 
-def _variable_floors(rule: Rule, times: Mapping[str, Range], known: Reach) -> dict[str, Floor]:
+def _variable_floors(
+    rule: Rule, times: Mapping[str, Range] | None, known: Reach
+) -> dict[str, Floor]:
     """How far back the variables that stand in time pins, as in `@T` and `@T+3`, can lie."""
     floors: dict[str, Floor] = {}
+    if times is None:
+        return floors
     for formula in formulas(rule):
+        if isinstance(formula, Aggregate):
+            continue
         for part, frame in frames(formula, first_frame(known.end), times):
             if not isinstance(part, At) or (pin := linear(part.time)) is None:
                 continue
@@ -179,6 +186,15 @@ def _variable_floors(rule: Rule, times: Mapping[str, Range], known: Reach) -> di
             else:
                 floors[name] = floor
     return floors
+
+
+def _elements_as_rules(rule: Rule) -> Iterator[Rule]:
+    """For each element of an aggregate the rule with its conditions instead of the aggregate."""
+    others = tuple(part for part in rule.body if not isinstance(part, Aggregate))
+    for part in rule.body:
+        if isinstance(part, Aggregate):
+            for element in part.elements:
+                yield Rule(rule.head, (*others, *element.conditions), rule.span)
 
 
 def _price(

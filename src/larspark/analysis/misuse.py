@@ -7,7 +7,9 @@ from larspark.analysis.frames import Offset, first_frame, frames
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Problem, Severity
 from larspark.base.terms import Variable
+from larspark.language.nodes import walk
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -23,7 +25,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.traversal import Occurrence, formulas, occurrences, walk
+from larspark.logic.traversal import Occurrence, formulas, occurrences
 
 
 def misuse_problems(
@@ -92,7 +94,7 @@ def _truth(formula: Formula) -> bool | None:
             return True if _truth(left) is False else _truth(right)
         case Some(body) | Always(body) | At(_, body) | Windowed(_, body) | Reset(body):
             return False if _truth(body) is False else None
-        case AtomFormula() | Comparison():
+        case AtomFormula() | Comparison() | Aggregate():
             return None
 
 

@@ -17,9 +17,10 @@ from larspark.analysis.checked import Checked
 from larspark.analysis.fragment import is_choice
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Variable
-from larspark.language.tree import Formula, Reset, Rule, Windowed
+from larspark.language.nodes import children, variables
+from larspark.language.tree import Aggregate, Formula, Reset, Rule, Windowed
 from larspark.language.windows import Window
-from larspark.logic.traversal import children, formulas, occurrences, sees_only_atoms
+from larspark.logic.traversal import formulas, occurrences, sees_only_atoms
 
 Key: TypeAlias = dict[Signature, int]
 Positions: TypeAlias = dict[Signature, frozenset[int]]
@@ -116,6 +117,11 @@ def need_of(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
         if not atom.args:
             return Need(number, atoms, frozenset(), f"`{atom_text(atom)}` has no argument")
     shared = frozenset.intersection(*map(_names, atoms))
+    grouped = _grouping(rule, frozenset(atom.signature for atom in atoms))
+    if shared and not shared & grouped:
+        reason = "its aggregate collects tuples of all values, not of one group"
+        return Need(number, atoms, frozenset(), reason)
+    shared &= grouped
     if not shared:
         listed = ", ".join(f"`{atom_text(atom)}`" for atom in atoms)
         reason = f"no variable is an argument of all of {listed}"
@@ -154,6 +160,17 @@ def counting_windows(rule: Rule) -> Iterator[tuple[Window, Filters, Formula]]:
             case _:
                 pass
         pending.extend((part, filters) for part in children(formula))
+
+
+def _grouping(rule: Rule, signatures: frozenset[Signature]) -> frozenset[str]:
+    """The variables that have one value for each aggregate over these predicates."""
+    names = frozenset(v.name for formula in formulas(rule) for v in variables(formula))
+    for part in rule.body:
+        if isinstance(part, Aggregate) and any(
+            atom.formula.atom.signature in signatures for atom in occurrences(part)
+        ):
+            names &= frozenset(variable.name for variable in part.shared)
+    return names
 
 
 def _names(atom: Atom) -> frozenset[str]:

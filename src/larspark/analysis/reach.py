@@ -25,8 +25,9 @@ from larspark.analysis.frames import (
 from larspark.analysis.signatures import Roles, head_predicates
 from larspark.base.atoms import Signature
 from larspark.base.terms import Term, Variable
+from larspark.language.nodes import term_variables
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule
-from larspark.logic.traversal import occurrences, term_variables
+from larspark.logic.traversal import occurrences
 
 # After so many changes a placement counts as growing forever; narrowing takes back what that
 # overdoes where a window bounds the growth.

@@ -3,6 +3,9 @@
 A variable is bound by a positive atom, wherever windows and temporal operators may hide it; by a
 time pin over a formula with such an atom; by `X = term` over bound variables; and by a disjunction
 if every part binds it. Negation and implication bind nothing.
+
+An aggregate binds the variables of `by` and the variable of `N = #count{...}`, once its other
+global variables are bound. Its local variables are bound by the conditions of their element.
 """
 
 from collections import Counter
@@ -14,7 +17,10 @@ from larspark.base.atoms import Atom, term_text
 from larspark.base.problems import Problem
 from larspark.base.spelling import Vocabulary
 from larspark.base.terms import Term, Variable, Wildcard
+from larspark.language.nodes import subterms, term_variables, terms, variables, walk
 from larspark.language.tree import (
+    Aggregate,
+    AggregateElement,
     Always,
     And,
     At,
@@ -30,24 +36,16 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.traversal import (
-    has_witness,
-    occurrences,
-    subterms,
-    term_variables,
-    terms,
-    variables,
-    walk,
-)
+from larspark.logic.traversal import has_witness, occurrences
 
 # An atom of the program for every variable name that one binds.
 Examples: TypeAlias = dict[str, Atom]
 
 
-def bound_variables(body: Iterable[Formula]) -> frozenset[str]:
-    """The variables that a conjunction binds."""
+def bound_variables(body: Iterable[Formula], given: Iterable[str] = ()) -> frozenset[str]:
+    """The variables that a conjunction binds, with those that are given."""
     parts = tuple(body)
-    bound: set[str] = set()
+    bound = set(given)
     # An equation can use what a later part binds, so the parts are read until nothing is new;
     # to and fro, because equations come in chains.
     before = -1
@@ -60,7 +58,7 @@ def bound_variables(body: Iterable[Formula]) -> frozenset[str]:
 
 def query_problems(formula: Formula) -> Iterator[Problem]:
     """What makes a query unsafe."""
-    return _body_problems((formula,), {})
+    return _body_problems(formula.parts if isinstance(formula, And) else (formula,), {})
 
 
 def rule_problems(rule: Rule, examples: Examples) -> Iterator[Problem]:
@@ -112,6 +110,11 @@ def bind(formula: Formula, bound: set[str]) -> None:
                 bound.add(pin[0])
         case Some(body) | Always(body) | Windowed(_, body) | Reset(body):
             bind(body, bound)
+        case Aggregate(guards=guards, by=by, shared=shared):
+            if bound.issuperset(v.name for v in shared if v not in by):
+                bound.update(variable.name for variable in by)
+                equal = (guard.term for guard in guards if guard.operator == "=")
+                bound.update(term.name for term in equal if isinstance(term, Variable))
         case Not() | Implies() | Comparison() | Truth():
             pass
         case _:
@@ -135,6 +138,9 @@ def _equate(term: Term, value: Term, bound: set[str]) -> None:
 
 def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Problem]:
     bound = bound_variables(body)
+    for part in body:
+        if isinstance(part, Aggregate):
+            yield from _aggregate_problems(part)
     places = dict(_first_places(body))
     unbound = [name for name in places if name not in bound]
     if not unbound:
@@ -144,7 +150,10 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
     partly = frozenset(_partly_bound(body))
     for name in unbound:
         part = places[name]
-        if isinstance(part, At) and not has_witness(part.body):
+        if isinstance(part, Aggregate) and any(v.name == name for v in part.shared):
+            hint = f"write `by {name}` behind the aggregate for a group for each `{name}`, or bind "
+            hint += f"`{name}` with an atom"
+        elif isinstance(part, At) and not has_witness(part.body):
             hint = "a time variable needs a positive atom below its `@`, to say where to look"
         elif name in partly:
             hint = f"bind `{name}` in every part of the `or`, or outside of it"
@@ -156,16 +165,46 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
         yield Problem("L203", message, part.span, hint, focus=name)
 
 
+def _aggregate_problems(aggregate: Aggregate) -> Iterator[Problem]:
+    """Local variables that their element does not bind, and groups that it does not give."""
+    given = [v.name for v in aggregate.shared if v not in aggregate.by]
+    for element in aggregate.elements:
+        bound = bound_variables(element.conditions, given)
+        for name in _element_names(element):
+            if name not in bound and all(v.name != name for v in aggregate.by):
+                message = f"variable `{name}` is bound by no condition of its element"
+                hint = f"bind `{name}` behind the `:`, with an atom that has it as an argument"
+                yield Problem("L206", message, aggregate.span, hint, focus=name)
+        for key in aggregate.by:
+            if key.name not in bound:
+                message = f"`by {key.name}`: an element of the aggregate does not bind `{key.name}`"
+                hint = f"every element needs an atom with `{key.name}` as an argument"
+                yield Problem("L207", message, aggregate.span, hint, focus=key.name)
+
+
+def _element_names(element: AggregateElement) -> Iterator[str]:
+    names = [v.name for term in element.terms for v in term_variables(term)]
+    names += [v.name for condition in element.conditions for v in variables(condition)]
+    return iter(dict.fromkeys(names))
+
+
 def _first_places(body: Iterable[Formula]) -> Iterator[tuple[str, Formula]]:
     """The variables of formulas, each with the part where it stands first."""
     seen: set[str] = set()
     for formula in body:
-        for part in walk(formula):
-            for term in terms(part):
-                for variable in term_variables(term):
-                    if variable.name not in seen:
-                        seen.add(variable.name)
-                        yield variable.name, part
+        # The local variables of an aggregate are its own affair.
+        parts = (formula,) if isinstance(formula, Aggregate) else walk(formula)
+        for part in parts:
+            for variable in _own_variables(part):
+                if variable.name not in seen:
+                    seen.add(variable.name)
+                    yield variable.name, part
+
+
+def _own_variables(part: Formula) -> Iterator[Variable]:
+    if isinstance(part, Aggregate):
+        return variables(part)
+    return (variable for term in terms(part) for variable in term_variables(term))
 
 
 def _all_names(body: Iterable[Formula]) -> Iterator[str]:

@@ -8,8 +8,9 @@ from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import Problem, Severity, Span
 from larspark.base.spelling import Vocabulary
 from larspark.base.terms import Term
+from larspark.language.nodes import terms, walk
 from larspark.language.tree import At, AtomFormula, Formula, Program, Rule, Windowed
-from larspark.logic.traversal import formulas, is_ground, occurrences, terms, walk
+from larspark.logic.traversal import formulas, is_ground, occurrences
 from larspark.logic.values import NoValueError, ground_atom, time_value
 
 

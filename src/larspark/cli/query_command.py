@@ -21,8 +21,8 @@ from larspark.cli.options import (
     UntilOption,
 )
 from larspark.language import parse_formula
+from larspark.language.nodes import walk
 from larspark.language.tree import AtomFormula, Tick
-from larspark.logic.traversal import walk
 from larspark.show.terminal import say_notes, say_what_was_skipped, writer
 from larspark.show.unmatched_predicates import Arrivals, stranger_notes
 

@@ -1,10 +1,17 @@
-"""The steps of the parser that make directives."""
+"""The steps of the parser that make rules, formulas, terms and directives."""
 
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Operation, Variable, Wildcard
+from larspark.language.aggregate_syntax import (
+    AggregateSteps,
+    Literal,
+    LiteralPiece,
+    finish_body,
+    literals_of,
+)
 from larspark.language.pieces import (
     CallPiece,
     FormulaPiece,
@@ -40,7 +47,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.language.window_syntax import Bracketed, Children, WindowSteps, duration
+from larspark.language.window_syntax import Bracketed, Children, duration
 
 
 class TickDirective(NamedTuple):
@@ -95,7 +102,7 @@ class DirectiveSteps:
         return Signature(text_of(name), whole_number(arity) or 0), arity
 
 
-class Builder(WindowSteps, DirectiveSteps):
+class Builder(AggregateSteps, DirectiveSteps):
     """One method for each alternative of the grammar; it keeps no state of its own."""
 
     # Rules
@@ -105,19 +112,25 @@ class Builder(WindowSteps, DirectiveSteps):
         return Rule(as_formula(head), (), head.span)
 
     def rule(self, children: Children) -> Rule:
-        head, _, (body, last) = children
-        return Rule(as_formula(head), body, span_between(head.first, last))
+        piece, _, (body, last) = children
+        head = as_formula(piece)
+        return Rule(head, finish_body(head, body), span_between(piece.first, last))
 
     def constraint(self, children: Children) -> Rule:
         if_, (body, last) = children
-        return Rule(Truth(False, if_.span), body, span_between(if_, last))
+        head = Truth(False, if_.span)
+        return Rule(head, finish_body(None, body), span_between(if_, last))
 
-    def body(self, children: Children) -> tuple[tuple[Formula, ...], Token]:
-        parts = _flat(And, [as_formula(piece) for piece in children[::2]])
-        return tuple(parts), children[-1].last
+    def body(self, children: Children) -> tuple[list[Literal], Token]:
+        return literals_of(children[::2]), children[-1].last
 
     def query(self, children: Children) -> Formula:
-        return as_formula(children[0] if len(children) == 1 else _joined(And, children))
+        pieces = children[::2]
+        if len(pieces) == 1 and not isinstance(pieces[0], LiteralPiece):
+            return as_formula(pieces[0])
+        parts = finish_body(None, literals_of(pieces))
+        span = span_between(pieces[0].first, pieces[-1].last)
+        return parts[0] if len(parts) == 1 else And(parts, span)
 
     # Formulas
 

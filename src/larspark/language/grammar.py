@@ -15,11 +15,14 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from larspark.language.builder import Builder
 from larspark.language.pieces import TooDeepError
 from larspark.language.syntax_errors import report_missing_dot, report_unexpected
-from larspark.language.tokens import Statement
-from larspark.language.words import WORDS
+from larspark.language.tokens import Statement, Token
+from larspark.language.words import AGGREGATE_WORDS, FUNCTIONS, WORDS
 
 # Brackets may nest deeper than trees, because printing a tree can add brackets to it.
 MAX_BRACKETS = 250
+_OPENING = ("LPAR", "LSQB", "LBRACE")
+_CLOSING = ("RPAR", "RSQB", "RBRACE")
+_OPERATORS = ("COMPARE", "PLUS", "MINUS", "STAR", "SLASH")
 
 
 class _NoLexer(Lexer):
@@ -85,32 +88,68 @@ def run(
 
     Neither is given when the statement has been reported already.
     """
+    tokens = statement.tokens
     fed = brackets = 0
-    choices: Callable[[], Mapping[str, object]] = parser.choices
+    written = ""
+    grouping = False
     try:
-        for token in statement.tokens:
-            if token.type in ("NAME", "VARIABLE"):
-                word = words.get(token.text)
-                if word is not None and word in choices():
-                    token.type = word
-            elif token.type in ("LPAR", "LSQB"):
+        for index, token in enumerate(tokens):
+            written = token.type
+            if written in ("NAME", "VARIABLE"):
+                _name_word(parser, tokens, index, words)
+            elif written in _OPENING:
                 brackets += 1
                 if brackets > MAX_BRACKETS:
                     message = f"more than {MAX_BRACKETS} brackets are open here"
                     token.source.report("L107", message, token.span)
                     return None, None
-            elif token.type in ("RPAR", "RSQB"):
+            elif written in _CLOSING:
                 brackets -= 1
+            elif grouping and _precedes_key(tokens, index) and accepts(parser)("KEY_COMMA"):
+                token.type = "KEY_COMMA"
+            grouping = grouping or token.type == "BY"
             parser.feed_token(token)  # type: ignore[arg-type]
             fed += 1
         return _end(parser), None
     except UnexpectedToken:
-        if fed < len(statement.tokens) and statement.tokens[fed].text in words:
+        if fed < len(tokens):
             # In another statement it may be a name again.
-            statement.tokens[fed].type = "NAME"
+            tokens[fed].type = written
         return None, fed
     except TooDeepError:
         return None, None
+
+
+def _name_word(
+    parser: InteractiveParser, tokens: Sequence[Token], index: int, words: Mapping[str, str]
+) -> None:
+    """Give a word the terminal that the grammar wants in its place; otherwise it stays a name."""
+    token, text = tokens[index], tokens[index].text
+    if text not in words and text not in AGGREGATE_WORDS:
+        return
+    choices: Mapping[str, object] = parser.choices()  # type: ignore[no-untyped-call]
+    terminal = words.get(text)
+    if text in FUNCTIONS and "FUNCTION" in choices:
+        if tokens[index - 1].type == "HASH":
+            terminal = "FUNCTION"
+        elif index + 1 < len(tokens) and tokens[index + 1].text == "of":
+            terminal = "COUNT" if text == "count" else "FUNCTION"
+    elif text == "in" and "OVER" in choices and accepts(parser)("OVER"):
+        terminal = "OVER"
+    elif text in ("of", "where") and text.upper() in choices:
+        terminal = text.upper()
+    if terminal is not None and terminal in choices:
+        token.type = terminal
+
+
+def _precedes_key(tokens: Sequence[Token], index: int) -> bool:
+    """Is this a comma before a variable that is no part of a comparison?"""
+    if tokens[index].type != "COMMA" or index + 1 >= len(tokens):
+        return False
+    if tokens[index + 1].type != "VARIABLE":
+        return False
+    behind = tokens[index + 2] if index + 2 < len(tokens) else None
+    return behind is None or (behind.type not in _OPERATORS and behind.text != "mod")
 
 
 def _end(parser: InteractiveParser) -> Any:

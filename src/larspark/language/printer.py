@@ -5,6 +5,9 @@ from typing import assert_never
 from larspark.base.atoms import Signature
 from larspark.language.term_text import atom_text, quoted, term_text, time_text
 from larspark.language.tree import (
+    MIRRORED,
+    Aggregate,
+    AggregateElement,
     Always,
     And,
     At,
@@ -97,6 +100,8 @@ def formula_text(formula: Formula) -> str:
             return f"[{window_text(window)}] {_operand(body, _PREFIX)}"
         case Reset(body):
             return f"reset {_operand(body, _PREFIX)}"
+        case Aggregate():
+            return _aggregate(formula)
         case _:
             assert_never(formula)
 
@@ -104,6 +109,23 @@ def formula_text(formula: Formula) -> str:
 def window_text(window: Window) -> str:
     """Write what stands between the brackets of a window."""
     return window.text()
+
+
+def _aggregate(aggregate: Aggregate) -> str:
+    elements = " ; ".join(map(_element, aggregate.elements))
+    text = f"#{aggregate.function}{{ {elements} }}"
+    guards = list(aggregate.guards)
+    if len(guards) == 2 or guards[0].operator == "=":
+        first = guards.pop(0)
+        text = f"{term_text(first.term)} {MIRRORED[first.operator]} {text}"
+    for guard in guards:
+        text = f"{text} {guard.operator} {term_text(guard.term)}"
+    return f"{text} by {', '.join(key.name for key in aggregate.by)}" if aggregate.by else text
+
+
+def _element(element: AggregateElement) -> str:
+    tuple_ = ", ".join(map(term_text, element.terms))
+    return f"{tuple_} : {', '.join(map(formula_text, element.conditions))}"
 
 
 def _operand(formula: Formula, strength: int) -> str:

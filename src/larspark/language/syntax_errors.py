@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from larspark.language.tokens import SYMBOLS, Statement, Token
-from larspark.language.words import WORDS
+from larspark.language.words import FUNCTIONS, WORDS
 
 # Can the parser go on with this terminal?
 Accepts = Callable[[str], bool]
@@ -23,10 +23,18 @@ _SHOWN = {
 }
 # What is worth naming, in this order, when neither a formula nor a term is expected.
 _NAMED = (
-    *("RPAR", "RSQB", "COMMA", "$END", "IF", "AND", "PLUS", "SLASH", "AS"),
+    *("RPAR", "RSQB", "RBRACE", "COLON", "COMMA", "$END", "IF", "AND", "PLUS", "SLASH", "AS"),
     *("NAME", "VARIABLE", "NUMBER", "STRING", "LSQB", "LPAR"),
 )
-_OPENING = {"RPAR": "LPAR", "RSQB": "LSQB"}
+_OPENING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
+_CLOSING_SYMBOL = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
+# Symbols of aggregates that mean something else in other languages.
+_FOREIGN = {
+    "COLON": "write `:-` for a rule",
+    "SEMICOLON": "write `or` for a disjunction, `,` for a conjunction",
+    "LBRACE": "there are no choices in braces; write a disjunction such as `p or not_p`",
+    "RBRACE": "there are no choices in braces; write a disjunction such as `p or not_p`",
+}
 _OPERANDS = ("NAME", "VARIABLE", "NUMBER", "STRING", "WILDCARD", "NOT", "SOME", "LPAR")
 
 
@@ -38,10 +46,12 @@ def report_unexpected(statement: Statement, index: int, accepts: Accepts) -> Non
         return
     token, before = tokens[index], tokens[:index]
     if not (
-        _unknown_directive(token, before)
+        _misplaced_aggregate(token, before, tokens[index + 1 :])
+        or _unknown_directive(token, before)
         or _not_behind_atom(token, accepts)
         or _import_of_ticker(token, before)
         or (token.type in ("IF", "HASH") and _unclosed_bracket(before))
+        or _foreign_symbol(token, before)
     ):
         message = f"expected {_expected(accepts)}, found `{_shortened(token.text)}`"
         token.source.report("L104", message, token.span, _hint(token, before, accepts))
@@ -115,6 +125,9 @@ def _hint(token: Token, before: Sequence[Token], accepts: Accepts) -> str:
         return "a directive starts a statement; the one before may lack its `.`"
     if word in ("v", "V") and behind_operand:
         return "a disjunction is written `a or b`"
+    if previous == "OF" and kind == "LSQB":
+        function = before[-2].text
+        return f"name what the {function} is of: `{function} of V in [5] p(V)`"
     if kind == "NUMBER" and accepts("PLUS"):
         return f"the future of a window has a `+`: `[5,+{word}]`"
     if kind == "NAME" and accepts("STRING"):
@@ -133,6 +146,35 @@ def _unknown_directive(token: Token | None, before: Sequence[Token]) -> bool:
     known = ", ".join(f"`#{directive}`" for directive in DIRECTIVES)
     hint = f"did you mean `#{close[0]}`?" if close else f"the directives are {known}"
     place.source.report("L111", f"there is no directive `#{word}`", place.span, hint)
+    return True
+
+
+def _misplaced_aggregate(token: Token, before: Sequence[Token], after: Sequence[Token]) -> bool:
+    """`#count` in a head or inside a formula, or an aggregate that does not exist."""
+    behind_hash = bool(before) and before[-1].type == "HASH"
+    name = token if behind_hash else after[0] if token.type == "HASH" and after else None
+    follows = after if behind_hash else after[1:]
+    if name is None or name.type != "NAME" or not follows or follows[0].type != "LBRACE":
+        return False
+    known = ", ".join(f"`#{function}`" for function in FUNCTIONS)
+    if name.text not in FUNCTIONS:
+        message = f"there is no aggregate `#{_shortened(name.text)}`"
+        name.source.report("L127", message, name.span, f"the aggregates are {known}")
+    elif not any(earlier.type == "IF" for earlier in before):
+        hint = "compute the value in the body: `total(N) :- N = #count{ X : p(X) }.`"
+        name.source.report("L128", "an aggregate cannot stand in a head", name.span, hint)
+    else:
+        message = "an aggregate is a literal of its own and cannot stand inside a formula"
+        hint = "write a `,` before and behind it, or give it a rule of its own"
+        name.source.report("L128", message, name.span, hint)
+    return True
+
+
+def _foreign_symbol(token: Token, before: Sequence[Token]) -> bool:
+    if token.type not in _FOREIGN or any(bracket.type == "LBRACE" for bracket in _open(before)):
+        return False
+    message = f"`{token.text}` is not an operator here"
+    token.source.report("L110", message, token.span, _FOREIGN[token.type])
     return True
 
 
@@ -160,7 +202,7 @@ def _unclosed_bracket(before: Sequence[Token]) -> bool:
     if not open_:
         return False
     bracket = open_[-1]
-    close = ")" if bracket.type == "LPAR" else "]"
+    close = _CLOSING_SYMBOL[bracket.type]
     message = f"`{bracket.text}` is not closed"
     bracket.source.report("L106", message, bracket.span, f"a `{close}` is missing")
     return True

@@ -81,6 +81,10 @@ SYMBOLS = {
     ".": "DOT",
     "#": "HASH",
     "@": "AT_SIGN",
+    "{": "LBRACE",
+    "}": "RBRACE",
+    ":": "COLON",
+    ";": "SEMICOLON",
 }
 
 # What people write who know other languages, and what it is here.
@@ -92,7 +96,6 @@ FOREIGN = {
     "<->": "write two implications with `->`",
     "|": "write `or`",
     "||": "write `or`",
-    ";": "write `or` for a disjunction, `,` for a conjunction",
     "&": "write `and`",
     "&&": "write `and`",
     "!": "write `not`",
@@ -105,10 +108,7 @@ FOREIGN = {
     "≠": "write `!=`",
     "**": "there are no powers; write a product",
     "^": "there are no powers; write a product",
-    ":": "write `:-` for a rule",
     "..": "list the values one by one",
-    "{": "there are no choices in braces; write a disjunction such as `p or not_p`",
-    "}": "there are no choices in braces; write a disjunction such as `p or not_p`",
 }
 
 _TOKEN = re.compile(
@@ -122,8 +122,8 @@ _TOKEN = re.compile(
     | (?P<WILDCARD>_(?![A-Za-z0-9_]))
     | (?P<NUMBER>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
     | (?P<STRING>"(?:[^"\\\n]|\\[^\n])*")
-    | (?P<FOREIGN><->|<-(?=\s|[a-z])|:=|=>|\|\||&&|==|<>|=<|\*\*|\.\.|!(?!=)|:(?!-)|[|;&←≤≥≠^~{}])
-    | (?P<SYMBOL>:-|->|!=|<=|>=|[-+*/=<>()\[\],.\#@→∧∨¬⊤⊥◇□⊞▷])
+    | (?P<FOREIGN><->|<-(?=\s|[a-z])|:=|=>|\|\||&&|==|<>|=<|\*\*|\.\.|!(?!=)|[|&←≤≥≠^~])
+    | (?P<SYMBOL>:-|->|!=|<=|>=|[-+*/=<>()\[\],.\#@{}:;→∧∨¬⊤⊥◇□⊞▷])
     | (?P<UNCLOSED>"[^\n]*)
     | (?P<QUOTED>'[^'\n]*'?)
     | (?P<OTHER>_\w+|[^\x00-\x7f]+|.)

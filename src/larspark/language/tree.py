@@ -5,11 +5,11 @@ Trees are frozen and compare by content; the place they came from does not count
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
-from larspark.base.terms import Term
+from larspark.base.terms import Term, Variable
 from larspark.language.windows import Window
 
 NOWHERE = Span("<program>", 1, 1, 1, 1)
@@ -98,6 +98,79 @@ class Reset:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+AggregateFunction: TypeAlias = Literal["count", "sum", "min", "max", "avg"]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateElement:
+    """`X, Y : p(X), not q(Y)`: the tuple `terms` for each way in which all conditions hold.
+
+    There is at least one term and one condition. Conditions are what may stand in a body, and
+    no condition is or contains an `Aggregate`; none is an `And`. Terms hold no wildcards.
+    """
+
+    terms: tuple[Term, ...]
+    conditions: tuple["Formula", ...]
+
+
+# The operators of comparisons with their sides exchanged.
+MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The value of an aggregate compared with a term: `value operator term`.
+
+    `3 <= #count{...}` is the guard `>= 3`, and `N = #count{...}` is the guard `= N`.
+    """
+
+    operator: str
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`3 <= #count{ X : p(X, M) ; Y : q(Y, M) } < N by M`: a body literal over a set of tuples.
+
+    It only stands as an element of a rule's body or as a conjunct of a query: never in a head,
+    and never below another operator. (`not #count{...} > 3` is read as `#count{...} <= 3`, which
+    holds in the same cases, because neither holds when there is no value.) The short form
+    `N = count of [5] p(X)` is read as the long form.
+
+    `shared` are the global variables that occur in the elements, each once, in the order of the
+    text: those that also occur in the head, in another literal (for another aggregate: outside
+    of its braces), in `guards` or in `by`. All other variables are local to their element; two
+    elements, or two aggregates of a rule, may use the same name for different local variables.
+
+    Meaning, at a stream S, a time point t and values of the global variables: the set holds the
+    values of `terms` for all values of the local variables under which the conditions of an
+    element hold at S, t; tuples are compared as values, and one with a term that has no value is
+    left out. The value of the aggregate is
+
+    - `count`: the number of tuples;
+    - `sum`, `min`, `max`, `avg`: of the first components that are numbers; other tuples are left
+      out. Integers give an exact integer sum, without a value outside of 64 bits. If a float
+      takes part, the sum is the exact sum rounded once. `avg` is the exact sum divided by the
+      count: the integer when all are integers and the division leaves no rest, as `/` has it,
+      and the exact quotient rounded once otherwise.
+
+    Over no tuples (for the last four: no numbers) `count` and `sum` are 0, the others have no
+    value. The literal holds if the value exists, fulfils all guards, and, with `by`, the set has
+    at least one tuple (for `sum` also one whose first component is text).
+
+    A guard `= N` with a variable binds `N`. `by` binds its variables: the literal holds for every
+    group under which the set is not empty. Each of them occurs in every element. All other global
+    variables are bound by other literals. There are one or two guards.
+    """
+
+    function: AggregateFunction
+    elements: tuple[AggregateElement, ...]
+    guards: tuple[Guard, ...]
+    by: tuple[Variable, ...] = ()
+    shared: tuple[Variable, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 Formula: TypeAlias = (
     AtomFormula
     | Comparison
@@ -111,6 +184,7 @@ Formula: TypeAlias = (
     | At
     | Windowed
     | Reset
+    | Aggregate
 )
 
 

@@ -9,3 +9,8 @@ WORDS = {
         *("tick", "input", "show", "background", "remember", "include"),
     )
 }
+
+# The functions of aggregates, after `#` and in the short form before `of`.
+FUNCTIONS = ("count", "sum", "min", "max", "avg")
+# Words of aggregates; they are names wherever they do not make one.
+AGGREGATE_WORDS = frozenset((*FUNCTIONS, "of", "in", "where"))

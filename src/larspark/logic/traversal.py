@@ -8,7 +8,9 @@ from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
+from larspark.language.nodes import children, subterms, terms
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -38,32 +40,10 @@ class Occurrence(NamedTuple):
     windows: tuple[Window, ...]
 
 
-def children(formula: Formula) -> tuple[Formula, ...]:
-    """The formulas directly below a formula."""
-    match formula:
-        case AtomFormula() | Comparison() | Truth():
-            return ()
-        case Not() | Some() | Always() | At() | Windowed() | Reset():
-            return (formula.body,)
-        case And() | Or():
-            return formula.parts
-        case Implies():
-            return (formula.left, formula.right)
-        case _:
-            assert_never(formula)
-
-
-def walk(formula: Formula) -> Iterator[Formula]:
-    """The formula and everything below it, in the order of the text."""
-    pending = [formula]
-    while pending:
-        current = pending.pop()
-        yield current
-        pending.extend(reversed(children(current)))
-
-
 def occurrences(formula: Formula, positive: bool = True) -> Iterator[Occurrence]:
     """The atoms of a formula in the order of the text; polarity flips below `not` and left of `->`.
+
+    Atoms of an aggregate are never positive: with more atoms it can hold or cease to hold.
 
     Filter patterns are no occurrences: they look at the stream, they do not ask whether it holds.
     """
@@ -82,6 +62,9 @@ def occurrences(formula: Formula, positive: bool = True) -> Iterator[Occurrence]
                 pending.append((body, polarity, (*windows, window)))
             case Reset(body):
                 pending.append((body, polarity, ()))
+            case Aggregate():
+                inner = [a for part in children(current) for a in occurrences(part)]
+                yield from (atom._replace(positive=False) for atom in inner)
             case _:
                 pending.extend((part, polarity, windows) for part in reversed(children(current)))
 
@@ -97,6 +80,9 @@ def has_witness(formula: Formula) -> bool:
             return all(map(has_witness, parts))
         case Some(body) | Always(body) | At(_, body) | Windowed(_, body) | Reset(body):
             return has_witness(body)
+        case Aggregate(elements=elements, by=by):
+            # Only with `by` the set has a tuple wherever the literal holds.
+            return bool(by) and all(any(map(has_witness, e.conditions)) for e in elements)
         case Not() | Implies() | Comparison() | Truth():
             return False
         case _:
@@ -114,6 +100,9 @@ def witnesses(formula: Formula) -> frozenset[Signature]:
             return frozenset.intersection(*map(witnesses, parts))
         case Some(body) | Always(body) | At(_, body) | Windowed(_, body) | Reset(body):
             return witnesses(body)
+        case Aggregate(elements=elements, by=by):
+            each = [frozenset().union(*map(witnesses, e.conditions)) for e in elements]
+            return frozenset.intersection(*each) if by else frozenset()
         case Not() | Implies() | Comparison() | Truth():
             return frozenset()
         case _:
@@ -155,43 +144,6 @@ def _is_about_atoms(formula: Formula) -> bool:
 def formulas(rule: Rule) -> tuple[Formula, ...]:
     """The head of a rule and its body elements."""
     return (rule.head, *rule.body)
-
-
-def terms(formula: Formula) -> tuple[Term, ...]:
-    """The terms that a formula itself holds, not those of the formulas below it."""
-    match formula:
-        case AtomFormula(atom):
-            return atom.args
-        case Comparison(_, left, right):
-            return (left, right)
-        case At(time):
-            return (time,)
-        case Windowed(window):
-            return window.terms
-        case _:
-            return ()
-
-
-def subterms(term: Term) -> Iterator[Term]:
-    """The term and everything below it."""
-    pending = [term]
-    while pending:
-        current = pending.pop()
-        yield current
-        if isinstance(current, Arithmetic):
-            pending.extend(reversed(current.args))
-
-
-def term_variables(term: Term) -> Iterator[Variable]:
-    """The variables of a term, in the order of the text, with repetitions."""
-    return (part for part in subterms(term) if isinstance(part, Variable))
-
-
-def variables(formula: Formula) -> Iterator[Variable]:
-    """The variables of a formula, in the order of the text, with repetitions."""
-    for part in walk(formula):
-        for term in terms(part):
-            yield from term_variables(term)
 
 
 def is_ground(term: Term) -> bool:

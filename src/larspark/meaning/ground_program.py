@@ -13,8 +13,8 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
+from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, AtomFormula, Formula, Rule, Windowed
-from larspark.logic.traversal import variables, walk
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import (
     Ground,

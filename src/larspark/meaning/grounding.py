@@ -7,12 +7,14 @@ instances does.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Term, Variable
+from larspark.language.nodes import children
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -28,7 +30,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import GroupWindow, Window
-from larspark.logic.traversal import children, depth
+from larspark.logic.traversal import depth
 from larspark.logic.values import (
     NEGATED,
     NoValueError,
@@ -124,12 +126,12 @@ def ground(formula: Formula, substitution: Substitution) -> Ground:
     match formula:
         case AtomFormula(atom):
             return GroundAtom(ground_atom(atom, substitution))
-        case Comparison():
-            return GroundTruth(_decide(formula.operator, formula, substitution))
+        case Comparison(operator):
+            return GroundTruth(_decide(operator, formula, substitution))
         case Truth(truth):
             return GroundTruth(truth)
-        case Not(Comparison() as comparison):
-            return GroundTruth(_decide(NEGATED[comparison.operator], comparison, substitution))
+        case Not(Comparison(operator) as comparison):
+            return GroundTruth(_decide(NEGATED[operator], comparison, substitution))
         case Not(body):
             return GroundNot(ground(body, substitution))
         case And(parts):
@@ -138,6 +140,16 @@ def ground(formula: Formula, substitution: Substitution) -> Ground:
             return GroundOr(tuple(ground(part, substitution) for part in parts))
         case Implies(left, right):
             return GroundImplies(ground(left, substitution), ground(right, substitution))
+        case Some() | Always() | At() | Windowed() | Reset():
+            return _ground_temporal(formula, substitution)
+        case Aggregate():
+            raise LarsparkError(Problem("L403", "aggregates are not evaluated", formula.span))
+
+
+def _ground_temporal(
+    formula: Some | Always | At | Windowed | Reset, substitution: Substitution
+) -> Ground:
+    match formula:
         case Some(body):
             return GroundSome(ground(body, substitution))
         case Always(body):
@@ -150,8 +162,6 @@ def ground(formula: Formula, substitution: Substitution) -> Ground:
             )
         case Reset(body):
             return GroundReset(ground(body, substitution))
-        case _:
-            assert_never(formula)
 
 
 def time_point(time: Term, substitution: Substitution) -> int:

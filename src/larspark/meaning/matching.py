@@ -14,7 +14,9 @@ from larspark.analysis.safety import bound_after
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant, Term, Variable, Wildcard
+from larspark.language.nodes import term_variables, variables, walk
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -29,7 +31,6 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.traversal import term_variables, variables, walk
 from larspark.logic.values import NoValueError, compare, time_value, value
 from larspark.meaning.grounding import ground_window
 from larspark.meaning.open_timeline import refuse_length
@@ -77,6 +78,8 @@ class Matcher:
                 return [found for part in parts for found in self._match(part, stream, t, known)]
             case Some() | Always() | At() | Windowed() | Reset():
                 return self._match_once(formula, stream, t, known)
+            case Aggregate():
+                raise LarsparkError(Problem("L403", "aggregates are not evaluated", formula.span))
             case _:
                 assert_never(formula)
 

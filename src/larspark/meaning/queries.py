@@ -6,9 +6,9 @@ from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
+from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, Formula
 from larspark.logic.circuit import TRUE
-from larspark.logic.traversal import variables, walk
 from larspark.logic.values import NoValueError, order_key
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import Ground, check_depth, ground

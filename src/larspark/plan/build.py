@@ -8,9 +8,10 @@ from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom, Signature, term_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
+from larspark.language.nodes import walk
 from larspark.language.tree import And, At, AtomFormula, Comparison, Formula, Rule
 from larspark.logic.traversal import formulas as parts_of
-from larspark.logic.traversal import occurrences, walk
+from larspark.logic.traversal import occurrences
 from larspark.plan.bound_variables import context, is_positive, variables_of
 from larspark.plan.join_trees import Draft, Tree
 from larspark.plan.literals import (

@@ -16,12 +16,13 @@ a`, `[5] always a`, `[#3] @T a`.
 
 from collections.abc import Iterator
 from itertools import count
-from typing import assert_never
 
 from larspark.analysis.safety import bound_variables
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.nodes import children, walk
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -37,7 +38,6 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import TimeWindow, Window
-from larspark.logic.traversal import children, walk
 from larspark.plan.literals import (
     FALSE,
     TRUE,
@@ -117,12 +117,9 @@ class FormulaReader:
             case Reset(body):
                 return self.alternatives(body, (), position, negated=negated)
             case Some() | Always() | At():
-                simpler = _simpler(formula, scope)
-                if simpler is not None:
-                    return self.alternatives(simpler, scope, position, negated=negated)
                 return self._temporal(formula, scope, position, negated)
-            case _:
-                assert_never(formula)
+            case Aggregate():
+                raise cannot("evaluate aggregates", formula.span)
 
     def _temporal(
         self,
@@ -131,6 +128,9 @@ class FormulaReader:
         position: Variable | None,
         negated: bool,
     ) -> Alternatives:
+        simpler = _simpler(formula, scope)
+        if simpler is not None:
+            return self.alternatives(simpler, scope, position, negated=negated)
         body, span = formula.body, formula.span
         if isinstance(formula, Always) and counts_tuples(scope):
             hint = "use the engine `asp`, or a time window"

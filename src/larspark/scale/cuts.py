@@ -32,9 +32,10 @@ from larspark.analysis.signatures import Roles
 from larspark.analysis.stages import Stage, find_stages
 from larspark.base.atoms import Signature
 from larspark.language import rule_text, window_text
+from larspark.language.nodes import walk
 from larspark.language.tree import AtomFormula, Rule, Windowed
 from larspark.language.windows import Window
-from larspark.logic.traversal import formulas, walk
+from larspark.logic.traversal import formulas
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from random import Random
 from larspark.analysis.safety import bound_variables
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
+from larspark.language.nodes import variables
 from larspark.language.tree import (
     Always,
     And,
@@ -27,7 +28,6 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import FilterWindow, TimeWindow, TupleWindow, Window
-from larspark.logic.traversal import variables
 
 INPUTS = {"a": 1, "b": 1, "c": 2, "e": 0}
 BACKGROUND = {"k": 1, "m": 2}

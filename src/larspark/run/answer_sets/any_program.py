@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from larspark.base.problems import LarsparkError, Problem
+from larspark.language.nodes import children, walk
 from larspark.language.tree import Always, At, AtomFormula, Formula, Reset, Rule, Some, Windowed
-from larspark.logic.traversal import children, depth, walk
+from larspark.logic.traversal import depth
 from larspark.run.answer_sets.evaluation_context import Situation
 from larspark.run.answer_sets.flp_translation import solvable
 from larspark.run.answer_sets.rule_instances import instances

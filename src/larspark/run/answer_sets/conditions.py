@@ -11,7 +11,9 @@ from typing import assert_never
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant, Wildcard
+from larspark.language.nodes import variables
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -26,7 +28,6 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.traversal import variables
 from larspark.logic.values import (
     NEGATED,
     NoValueError,
@@ -199,6 +200,8 @@ class Conditions:
                 return circuit.disjunction(map(at, parts))
             case Implies(left, right):
                 return circuit.disjunction((-at(left), at(right)))
+            case Aggregate():
+                raise LarsparkError(Problem("L403", "aggregates are not evaluated", formula.span))
             case _:
                 return self._elsewhere(formula, binding, view, t, in_head)
 

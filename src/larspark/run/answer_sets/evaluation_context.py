@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Variable
+from larspark.language.nodes import children, walk
 from larspark.language.tree import Always, At, AtomFormula, Formula, Reset, Rule, Some, Windowed
 from larspark.language.windows import GroupWindow, Positions, Window
-from larspark.logic.traversal import children, walk
 from larspark.logic.values import Substitution, ground_atom
 from larspark.run.answer_sets.solver import TimeLimitError
 from larspark.run.answer_sets.stream_views import Arrival, Elements, View

@@ -12,7 +12,9 @@ from larspark.analysis.safety import bound_after
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant, Term, Variable, Wildcard
+from larspark.language.nodes import term_variables, variables
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -27,7 +29,6 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.traversal import term_variables, variables
 from larspark.logic.values import NoValueError, compare, time_value, value
 from larspark.run.answer_sets.evaluation_context import Situation
 from larspark.run.answer_sets.stream_views import View, apply
@@ -69,6 +70,8 @@ class Matcher:
                 return self._windowed(formula, view, t, known)
             case Reset(body):
                 return self._match(body, self._situation.whole, t, known)
+            case Aggregate():
+                raise LarsparkError(Problem("L403", "aggregates are not evaluated", formula.span))
             case _:
                 assert_never(formula)
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
+from larspark.language.nodes import subterms
 from larspark.language.tree import (
     Always,
     And,
@@ -27,7 +28,6 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import TimeWindow, Window
-from larspark.logic.traversal import subterms
 from larspark.logic.values import NEGATED
 from larspark.run.answer_sets.evaluation_context import without_variables
 

@@ -13,8 +13,9 @@ from larspark.analysis.frames import linear
 from larspark.base.atoms import Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Constant
+from larspark.language.nodes import terms, walk
 from larspark.language.tree import At, Comparison, Formula, Rule
-from larspark.logic.traversal import occurrences, terms, walk
+from larspark.logic.traversal import occurrences
 from larspark.logic.values import Substitution, time_value, value
 from larspark.run.answer_sets.conditions import FALSE, TRUE, Circuit, Conditions
 from larspark.run.answer_sets.evaluation_context import Situation

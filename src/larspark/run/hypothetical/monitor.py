@@ -10,8 +10,8 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, Row
 from larspark.base.problems import Problem
 from larspark.base.terms import Variable
+from larspark.language.nodes import walk
 from larspark.language.tree import At, AtomFormula, Formula
-from larspark.logic.traversal import walk
 from larspark.run.hypothetical.hypothesize import Hypotheses
 from larspark.run.hypothetical.ranked_answers import (
     ChangeKind,

@@ -19,7 +19,9 @@ from typing import assert_never
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Term, Variable
+from larspark.language.nodes import term_variables, variables, walk
 from larspark.language.tree import (
+    Aggregate,
     Always,
     And,
     At,
@@ -36,7 +38,6 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import Window
-from larspark.logic.traversal import term_variables, variables, walk
 from larspark.logic.values import NEGATED
 from larspark.run.hypothetical.dataset import Background
 from larspark.run.hypothetical.patterns import ORIGIN, Calculation, Condition, Slot, Time
@@ -213,6 +214,10 @@ class _Unfolding:
                 return self._windowed(window, body, at, scope, wanted, formula.span)
             case Reset(body):
                 return self._cases(body, at, Scope(), wanted)
+            case Aggregate():
+                message = "hypothetical answers do not support aggregates"
+                hint = "a set of premises would be needed for every way to reach the value"
+                raise LarsparkError(Problem("L472", message, formula.span, hint))
             case _:
                 assert_never(formula)
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.terms import Term, Wildcard
 from larspark.language import formula_text, window_text
+from larspark.language.nodes import term_variables, variables
 from larspark.language.tree import Always, At, AtomFormula, Comparison, Formula, Not, Some, Windowed
 from larspark.language.windows import Bounds, GroupWindow, TupleWindow, Window
-from larspark.logic.traversal import term_variables, variables
 from larspark.logic.values import time_value, value
 from larspark.meaning.grounding import ground_window
 from larspark.meaning.matching import Binding

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from larspark.base.atoms import Element, atom_text
 from larspark.language import formula_text
+from larspark.language.nodes import walk
 from larspark.language.tree import Windowed
-from larspark.logic.traversal import walk
 from larspark.meaning.streams import numbers_of
 from larspark.show.explain.derivation import Choice, Derivations, UnsupportedError
 from larspark.show.explain.knowledge import Situation

@@ -7,9 +7,10 @@ from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
 from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language import window_text
+from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule, Windowed
 from larspark.language.windows import Window
-from larspark.logic.traversal import formulas, occurrences, variables, walk
+from larspark.logic.traversal import formulas, occurrences
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import Ground, GroundAnd, ground, ground_window
 from larspark.meaning.matching import Binding, Matcher

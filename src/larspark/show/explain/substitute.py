@@ -5,7 +5,10 @@ from typing import assert_never
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.nodes import term_variables
 from larspark.language.tree import (
+    Aggregate,
+    AggregateElement,
     Always,
     And,
     At,
@@ -20,7 +23,6 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.traversal import term_variables
 from larspark.logic.values import Substitution, value
 
 
@@ -53,8 +55,26 @@ def substitute(formula: Formula, binding: Substitution) -> Formula:
         case Windowed(window, body):
             bound = window.with_filters(lambda pattern: _atom(pattern, binding))
             return replace(formula, window=bound, body=substitute(body, binding))
+        case Aggregate():
+            return _aggregate(formula, binding)
         case _:
             assert_never(formula)
+
+
+def _aggregate(aggregate: Aggregate, binding: Substitution) -> Aggregate:
+    """The aggregate with its global variables replaced; groups keep their names."""
+    shared = {v.name for v in aggregate.shared if v not in aggregate.by}
+    inner = {name: bound for name, bound in binding.items() if name in shared}
+    elements = tuple(
+        AggregateElement(
+            tuple(_bound(term, inner) for term in element.terms),
+            tuple(substitute(condition, inner) for condition in element.conditions),
+        )
+        for element in aggregate.elements
+    )
+    guards = tuple(replace(g, term=_bound(g.term, binding)) for g in aggregate.guards)
+    left = tuple(variable for variable in aggregate.shared if variable.name not in inner)
+    return replace(aggregate, elements=elements, guards=guards, shared=left)
 
 
 def _atom(atom: Atom, binding: Substitution) -> Atom:

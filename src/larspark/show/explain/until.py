@@ -16,8 +16,9 @@ from larspark.analysis.signatures import head_predicates
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError
 from larspark.base.terms import Variable
+from larspark.language.nodes import walk
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Reset, Rule, Windowed
-from larspark.logic.traversal import formulas, is_ground, occurrences, walk
+from larspark.logic.traversal import formulas, is_ground, occurrences
 from larspark.meaning.answer_streams import AnswerStream
 from larspark.show.explain.knowledge import Knowledge, lay_over, ready_oracle
 from larspark.show.explain.proof import Proof, Step, Until

@@ -10,8 +10,9 @@ from larspark.analysis.safety import bound_after
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.terms import Constant, Variable
 from larspark.language import formula_text
+from larspark.language.nodes import variables
 from larspark.language.tree import AtomFormula, Comparison, Formula, Rule
-from larspark.logic.traversal import formulas, variables
+from larspark.logic.traversal import formulas
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import GroundAt, GroundAtom, ground
 from larspark.meaning.matching import Binding, Matcher

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Variable, Wildcard
+from larspark.language.nodes import children
 from larspark.language.printer import window_text
 from larspark.language.tree import Formula, Rule, Windowed
-from larspark.logic.traversal import children
 from larspark.meaning.grounding import ground_window
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.window_functions import apply_window
