@@ -57,7 +57,7 @@ MESSAGES = (
     ),
     (
         "a :- b).",
-        """t.lars:1:7: error L104: expected `,` or `.`, found `)`
+        """t.lars:1:7: error L104: expected `,`, `.` or `and`, found `)`
   1 | a :- b).
     |       ^
   hint: there is no `(` for it""",
