@@ -1,7 +1,7 @@
 """Programs, what is known about them, and what a run of one needs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from larspark.feeds import parse_ground_atom, read_background
 from larspark.language import Parsed, load_program, parse_program, program_text, tree
 from larspark.plan.build import plan
 from larspark.plan.printed import plan_text
+from larspark.run.interval.network_text import network_text
 from larspark.run.protocol import Settings
 from larspark.run.registry import Choice, choose
 from larspark.run.session import Session
@@ -26,6 +27,8 @@ class Report:
 
     checked: Checked
     choice: Choice
+    background: tuple[Atom, ...] = ()
+    settings: Settings = field(default_factory=Settings)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -34,6 +37,10 @@ class Report:
     def plan(self) -> str:
         """How the interval engine works the rules off; raises what stands in the way."""
         return plan_text(plan(self.checked))
+
+    def network(self) -> str:
+        """The network that the interval engine compiles the rules to; raises what it cannot do."""
+        return network_text(self.checked, self.background, self.settings)
 
     def to_json(self) -> dict[str, Any]:
         return report_json(self.checked, *self.choice)
@@ -85,10 +92,11 @@ class Program:
 
     def check(self, background: Iterable[Atom] = (), *, settings: Settings | None = None) -> Report:
         """What is known about the program; problems are part of the report, not raised."""
-        signatures = {atom.signature for atom in background}
+        atoms = tuple(background)
+        signatures = {atom.signature for atom in atoms}
         settings = settings or Settings()
         checked = check(self.syntax, signatures, ends=settings.until is not None)
-        return Report(checked, choose(checked, settings))
+        return Report(checked, choose(checked, settings), atoms, settings)
 
 
 class Prepared(NamedTuple):

@@ -23,6 +23,9 @@ def check(
     program: ProgramFile,
     background: BackgroundFiles = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show the evaluation plan.")] = False,
+    network: Annotated[
+        bool, typer.Option("--network", help="Show the network that the rules are compiled to.")
+    ] = False,
     spark: Annotated[
         bool, typer.Option("--spark", help="Show how the work can be partitioned on Spark.")
     ] = False,
@@ -39,8 +42,9 @@ def check(
             raise
         report = loaded.check(background_facts(background))
         complain([*loaded.warnings, *report.problems])
-        if plan:
-            for line in report.plan().splitlines():
+        if plan or network:
+            text = report.network() if network else report.plan()
+            for line in text.splitlines():
                 out.line(escape(line) if out.people else line)
         elif spark:
             for line in explain_cuts(report.checked):

@@ -59,6 +59,12 @@ def _placed(text: str, span: Span) -> str:
     return f"{text:<{_WIDTH}}  line {span.line}"
 
 
+def derive_text(rule: Derive) -> str:
+    """The head of a rule, with its line."""
+    time = "" if rule.time is None else f"@{term_text(rule.time)} "
+    return f"{time}{atom_text(rule.atom)}, line {rule.origin.line}"
+
+
 def _derive(rule: Derive) -> Iterator[tuple[str, Span]]:
     time = "" if rule.time is None else f"@{term_text(rule.time)} "
     yield f"   derive {time}{atom_text(rule.atom)}", rule.origin

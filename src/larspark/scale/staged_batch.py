@@ -113,14 +113,14 @@ def stage_parcels(
     start = job.grid.timeline_start(piece)
     later = frozenset[Signature]().union(*(other.handed for other in loaded.stages[number + 1 :]))
     session, engine = _begin(shard, start, loaded)
-    engine.take_over(stage.handed, given, later & stage.derives)
+    engine.import_derived(stage.handed, given, later & stage.derives)
     segments = in_arrival_order(facts, job.counts_tuples)
     session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if start < first:
         # The overlap with the slice before: what follows there counts, its answers do not.
         session.advance(first - 1)
     answers = session.advance(last)
-    parcels = list(_posted(engine.hand_on(start, last), piece, stage, loaded))
+    parcels = list(_posted(engine.export_derived(start, last), piece, stage, loaded))
     whole, parts = _answers(answers, shard, stage, loaded)
     packed = packed_answers(whole, piece, job.grid, buckets, parts)
     behind = len(loaded.stages)

@@ -2,23 +2,23 @@
 
 from pathlib import Path
 
-from larspark.run.interval.kernels.compile import forget_outdated
+from larspark.run.interval.kernels.compile import remove_outdated
 
 
 def test_compiled_kernels_go_when_any_source_of_the_folder_changes(tmp_path: Path) -> None:
     layout, compiled = tmp_path / "layout.py", tmp_path / "__pycache__" / "probe.find.nbi"
     layout.write_text("TIME = 2\n")
-    forget_outdated(tmp_path)
+    remove_outdated(tmp_path)
     compiled.write_bytes(b"code")
-    forget_outdated(tmp_path)
+    remove_outdated(tmp_path)
     assert compiled.exists()
     layout.write_text("TIME = 3\n")
-    forget_outdated(tmp_path)
+    remove_outdated(tmp_path)
     assert not compiled.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "layout.py").write_text("TIME = 2\n")
     (tmp_path / "__pycache__").write_text("a file where the folder would be")
-    forget_outdated(tmp_path)
+    remove_outdated(tmp_path)
     assert (tmp_path / "__pycache__").is_file()

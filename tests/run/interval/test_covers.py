@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from larspark.base.atoms import Signature
 from larspark.run.interval import store as store_module
 from larspark.run.interval.interval_answers import Outputs
-from larspark.run.interval.kernels.expire import cover_drop, cover_settle
+from larspark.run.interval.kernels.expire import drop_rows, expire_rows
 from larspark.run.interval.kernels.layout import NONE, Ints
 from larspark.run.interval.nodes import Distinct
-from larspark.run.interval.row_programs import picking
+from larspark.run.interval.row_programs import projection
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import Store
 
@@ -41,10 +41,10 @@ histories = st.lists(st.tuples(rows, rows), max_size=8)
 @given(history=histories)
 @settings(max_examples=60)
 def test_a_store_holds_what_was_added_and_not_removed(history: list[tuple[Rows, Rows]]) -> None:
-    store = Store(width=2, settled=0)
+    store = Store(width=2, expired_upto=0)
     held: Points = set()
     for floor, (added, removed) in enumerate(history, 1):
-        store.settle(floor - 1)
+        store.expire(floor - 1)
         new = points(store.add(batch(added), floor))
         assert sorted(new) == sorted({*points(batch(added), floor)} - held)
         held |= set(new)
@@ -59,19 +59,19 @@ def test_a_store_holds_what_was_added_and_not_removed(history: list[tuple[Rows, 
 @pytest.mark.usefixtures("way")
 @given(history=histories, steps=st.lists(st.integers(1, 300), min_size=8, max_size=8))
 @settings(max_examples=60)
-def test_a_store_tells_what_began_and_what_ended(
+def test_a_store_emits_what_began_and_what_ended(
     history: list[tuple[Rows, Rows]], steps: list[int]
 ) -> None:
-    """Also over gaps that are longer than the lists of what is due."""
-    store = Store(width=2, settled=0)
-    store.tell()
+    """Also over gaps that are longer than the timing wheel."""
+    store = Store(width=2, expired_upto=0)
+    store.add_wheel()
     held: Points = set()
     begun, ended = [], []
     floor = 1
     for (added, removed), step in zip(history, steps, strict=False):
         held |= set(points(store.add(batch(added), floor)))
         held -= set(points(store.remove(batch(removed), floor)))
-        began, over = store.settle(floor + step - 1)
+        began, over = store.expire(floor + step - 1)
         begun += [(row[0], (row[2], row[3])) for row in began.tolist()]
         ended += [(row[1], (row[2], row[3])) for row in over.tolist()]
         floor += step
@@ -85,7 +85,7 @@ def test_a_store_tells_what_began_and_what_ended(
 @pytest.mark.usefixtures("way")
 @given(batches=st.lists(rows, max_size=12), grows=st.booleans())
 @settings(max_examples=60)
-def test_stores_that_follow_hold_what_is_read_off_what_is_new(
+def test_followers_hold_the_row_program_of_what_is_new(
     batches: list[Rows], grows: bool
 ) -> None:
     """Whether the leader runs out of room, one that follows does, or lines for what is new."""
@@ -93,12 +93,12 @@ def test_stores_that_follow_hold_what_is_read_off_what_is_new(
         # Room for one row at first, so that there is seldom enough.
         patch.setattr(store_module, "_SMALLEST", 1 if grows else 64)
         patch.setattr(store_module, "_SPACIOUS", 1)
-        leader, whole_rows, first_keys = (Store(width, settled=0) for width in (2, 2, 1))
-        first_keys.tell()
-        leader.lead(first_keys, picking([2]))
-        leader.lead(whole_rows, picking([2, 3]))
+        leader, whole_rows, first_keys = (Store(width, expired_upto=0) for width in (2, 2, 1))
+        first_keys.add_wheel()
+        leader.lead(first_keys, projection([2]))
+        leader.lead(whole_rows, projection([2, 3]))
         for floor, each in enumerate(batches, 1):
-            first_keys.settle(floor - 1)
+            first_keys.expire(floor - 1)
             leader.add(batch(each), floor)
         floor = len(batches)
         held = {point for point in points(leader.rows()) if point[0] >= floor}
@@ -110,16 +110,16 @@ def test_stores_that_follow_hold_what_is_read_off_what_is_new(
 @pytest.mark.usefixtures("way")
 @given(histories=st.lists(histories, min_size=1, max_size=3))
 @settings(max_examples=60)
-def test_outputs_tell_together_what_each_store_would_tell(
+def test_outputs_emit_together_what_each_store_would_emit(
     histories: list[list[tuple[Rows, Rows]]],
 ) -> None:
     clock = Clock(1, None, 1, 1, hindsight=False)
     names = [Signature(f"p{number}", 2) for number in range(len(histories))]
     together = {name: Distinct(2, clock, counted=False) for name in names}
     outputs = Outputs(together)
-    alone = {name: Store(width=2, settled=0) for name in names}
+    alone = {name: Store(width=2, expired_upto=0) for name in names}
     for store in alone.values():
-        store.tell()
+        store.add_wheel()
     for t in range(1, max(map(len, histories)) + 1):
         clock.floor = clock.last = t
         for name, history in zip(names, histories, strict=True):
@@ -127,10 +127,10 @@ def test_outputs_tell_together_what_each_store_would_tell(
             for store in (together[name].store, alone[name]):
                 store.add(batch(added), t)
                 store.remove(batch(removed), t)
-        told = outputs.settle(t)
+        emitted = outputs.expire(t)
         for name, store in alone.items():
-            expected = store.settle(t)
-            found = told.get(name, store.nothing)
+            expected = store.expire(t)
+            found = emitted.get(name, store.nothing)
             assert [part.tolist() for part in found] == [part.tolist() for part in expected]
 
 
@@ -138,11 +138,11 @@ def test_outputs_tell_together_what_each_store_would_tell(
 @given(stored=rows, asked=rows)
 @settings(max_examples=60)
 def test_joins_and_subtractions_look_at_every_row_of_equal_keys(stored: Rows, asked: Rows) -> None:
-    store = Store(width=2, settled=0)
+    store = Store(width=2, expired_upto=0)
     second = store.index([1])
     held = set(points(store.add(batch(stored), 1)))
     probes = batch(asked)
-    joined = second.join(probes, second.lookup([2], [2, 3, ~2]))
+    joined = second.probe(probes, second.join([2], [2, 3, ~2]))
     expected = {
         (t, (a, b, other))
         for t, (a, b) in points(probes)
@@ -150,7 +150,7 @@ def test_joins_and_subtractions_look_at_every_row_of_equal_keys(stored: Rows, as
         if at == t and key == a
     }
     assert {(t, row) for t, row in points(joined)} == expected
-    rest = second.subtract(probes, second.lookup([2]))
+    rest = second.probe(probes, second.subtract([2]))
     covered = {(t, key) for t, (_, key) in held}
     left = {(t, (a, b)) for t, (a, b) in points(probes) if (t, a) not in covered}
     assert set(points(rest)) == left
@@ -163,14 +163,14 @@ def test_what_is_new_on_both_sides_is_found_though_one_side_looks_at_what_is_old
     batches: list[Rows],
 ) -> None:
     """`p(A,B), p(B,C)` over one store, fired by either side."""
-    store = Store(width=2, settled=0)
+    store = Store(width=2, expired_upto=0)
     by_first, by_second = store.index([0]), store.index([1])
     found: set[tuple[int, tuple[int, ...]]] = set()
     for each in batches:
         new = store.add(batch(each), 1)
         for piece in (
-            by_first.join(new, by_first.lookup([3], [2, 3, ~3])),
-            by_second.join(new, by_second.lookup([2], [~2, 2, 3], old=True)),
+            by_first.probe(new, by_first.join([3], [2, 3, ~3])),
+            by_second.probe(new, by_second.join([2], [~2, 2, 3], old=True)),
         ):
             found |= set(points(piece))
     held = set(points(store.rows()))
@@ -182,24 +182,24 @@ def test_what_is_new_on_both_sides_is_found_though_one_side_looks_at_what_is_old
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("seed", range(6))
-def test_a_store_in_use_for_long_still_holds_and_tells_what_it_should(
+def test_a_store_in_use_for_long_still_holds_and_emits_what_it_should(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Old rows that still hold move out of the way, and lists of due rows fill up."""
+    """Old rows that still hold move out of the way, and the timing wheel fills up."""
     fills: list[int] = []
     fill = Store._fill
     monkeypatch.setattr(
         Store, "_fill", lambda store, *args: fills.append(args[1]) or fill(store, *args)
     )
     moved: list[int] = []
-    drop = cover_drop.run
-    monkeypatch.setattr(cover_drop, "run", lambda *args: moved.append(drop(*args)) or moved[-1])
+    drop = drop_rows.run
+    monkeypatch.setattr(drop_rows, "run", lambda *args: moved.append(drop(*args)) or moved[-1])
     random = np.random.default_rng(seed)
-    store = Store(width=2, settled=0)
-    store.tell()
+    store = Store(width=2, expired_upto=0)
+    store.add_wheel()
     second = store.index([1])
     held: Points = set()
-    told: set[tuple[int, Key]] = set()
+    emitted: set[tuple[int, Key]] = set()
     over: list[tuple[int, Key]] = []
     for floor in range(1, 301):
         before = {key for t, key in held if t == floor}
@@ -218,18 +218,18 @@ def test_a_store_in_use_for_long_still_holds_and_tells_what_it_should(
         held -= set(gone)
         # At least what was there before the last addition is found among what is old.
         probes = batch([(floor, floor, key, 0) for key in range(6)])
-        old = second.join(probes, second.lookup([2], [~2, 2], old=True))
+        old = second.probe(probes, second.join([2], [~2, 2], old=True))
         assert {key for _, key in points(old)} >= before & {key for t, key in held if t == floor}
-        began, ended = store.settle(floor)
+        began, ended = store.expire(floor)
         for row in began.tolist():
             assert row[0] == floor
-            told.add((row[0], (row[2], row[3])))
+            emitted.add((row[0], (row[2], row[3])))
         over += [(row[1], (row[2], row[3])) for row in ended.tolist()]
         assert {key for t, key in held if t == floor and (t - 1, key) not in held} == {
-            key for t, key in told if t == floor
+            key for t, key in emitted if t == floor
         }
         here = {key for t, key in held if t == floor}
-        joined = second.join(probes, second.lookup([2], [~2, 2]))
+        joined = second.probe(probes, second.join([2], [~2, 2]))
         assert set(points(joined)) == {(floor, key) for key in here}
     ended_points = {(t, key) for t, key in held if t < 300 and (t + 1, key) not in held}
     assert sorted(over) == sorted(ended_points)
@@ -238,41 +238,41 @@ def test_a_store_in_use_for_long_still_holds_and_tells_what_it_should(
 
 
 @pytest.mark.usefixtures("way")
-def test_lists_that_are_full_of_rows_long_gone_are_made_anew(
+def test_a_timing_wheel_full_of_dropped_rows_is_rebuilt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     results: list[int] = []
-    settle = cover_settle.run
+    expire = expire_rows.run
 
     def watched(*args: object) -> object:
-        told = settle(*args)
-        results.append(told[1])
-        return told
+        emitted = expire(*args)
+        results.append(emitted[1])
+        return emitted
 
-    monkeypatch.setattr(cover_settle, "run", watched)
-    store = Store(width=2, settled=0)
-    store.tell()
+    monkeypatch.setattr(expire_rows, "run", watched)
+    store = Store(width=2, expired_upto=0)
+    store.add_wheel()
     begun = []
     for floor in range(1, 401):
         # One row takes over what ten were to hold some day, and most often that is called off.
         store.add(batch([(floor + 150 + 2 * n,) * 2 + (floor, 0) for n in range(10)]), floor)
-        taken_over = batch([(floor + 149, floor + 170, floor - 1, 0)])
-        store.add(taken_over, floor)
+        imported = batch([(floor + 149, floor + 170, floor - 1, 0)])
+        store.add(imported, floor)
         if floor % 20:
-            store.remove(taken_over, floor)
-        began, _ = store.settle(floor)
+            store.remove(imported, floor)
+        began, _ = store.expire(floor)
         begun += [(row[0], row[2]) for row in began.tolist()]
     assert sorted(begun) == [(key + 150, key) for key in range(19, 251, 20)]
     assert NONE in results
 
 
 def test_room_is_reused_so_that_a_store_stays_as_large_as_what_it_holds() -> None:
-    store = Store(width=1, settled=0)
-    store.tell()
+    store = Store(width=1, expired_upto=0)
+    store.add_wheel()
     sizes = []
     for t in range(1, 3000):
         store.add(np.array([[t, t + 20, key] for key in range(5 * t, 5 * t + 5)]), t)
-        store.settle(t)
+        store.expire(t)
         sizes.append(store.bytes)
     assert store.live(3000) == 5 * 20
     assert max(sizes[100:]) == sizes[100]

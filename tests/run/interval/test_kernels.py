@@ -17,11 +17,11 @@ from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels import scan, select
 from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.row_programs import (
-    Reading,
+    RowProgram,
     Window,
-    joined_readings,
-    picking,
-    reading,
+    fused,
+    projection,
+    row_program,
     within_timeline,
 )
 from larspark.run.interval.run_clock import Clock
@@ -38,10 +38,10 @@ constants_of_all_kinds = st.sampled_from([-3, 0, 2, 2.5, -0.25, 2**61, 2**62, 1e
 @pytest.mark.usefixtures("way")
 @given(added=st.lists(intervals, max_size=8), removals=st.data())
 @settings(max_examples=60)
-def test_counts_tell_where_they_become_one_and_cease_to_be(
+def test_counts_emit_where_they_become_one_and_cease_to_be(
     added: list[tuple[int, int, int]], removals: st.DataObject
 ) -> None:
-    counted, counts = Profile(width=1, settled=0), Counter[tuple[int, int]]()
+    counted, counts = Profile(width=1, expired_upto=0), Counter[tuple[int, int]]()
     order = removals.draw(st.permutations(range(len(added))))
     for sign, which in ((1, range(len(added))), (-1, order)):
         for number in which:
@@ -69,10 +69,10 @@ def test_counts_that_were_saved_go_on_as_those_that_were_not(
     past: int | None,
 ) -> None:
     window = None if past is None else WindowSize(0, past, 0, 1, None)
-    counted, loaded = (Profile(width=1, settled=0, window=window) for _ in range(2))
+    counted, loaded = (Profile(width=1, expired_upto=0, window=window) for _ in range(2))
     for row in before:
         counted.change(np.array([row]), 1, 1)
-    counted.settle(floor - 1)
+    counted.expire(floor - 1)
     loaded.load(counted.state())
     for sign, rows in ((1, after), (-1, [*before, *after])):
         for row in rows:
@@ -127,7 +127,7 @@ def test_a_scan_gives_the_evaluation_times_whose_window_holds_the_time_point(
 ) -> None:
     given_rows = np.array([[known, FOREVER, time, 4 * key] for known, time, key in rows], np.int64)
     window = Window(scan.WINDOW, past, future, every)
-    found = reading([], [scan.PICK_TIME, 3], window)(given_rows.reshape(-1, 4))
+    found = row_program([], [scan.PICK_TIME, 3], window)(given_rows.reshape(-1, 4))
     expected = []
     for t in range(50):
         pivot = t // every * every
@@ -207,7 +207,7 @@ def test_of_equal_elements_the_first_counts(lines: list[tuple[int, int]]) -> Non
 
 @pytest.mark.usefixtures("way")
 def test_a_run_fills_its_window_at_once_only_at_the_start_of_the_timeline() -> None:
-    store, run = Store(width=1, settled=0), Run(start=1, past=3)
+    store, run = Store(width=1, expired_upto=0), Run(start=1, past=3)
     store.add(np.array([[1, 1, 0], [5, 5, 1], [7, 7, 2]]), 1)
     full = store.add(np.array([[1, 9, 0], [5, 9, 1], [8, 9, 2]]), 1, run=run)
     assert full.tolist() == [[2, 9, 0], [8, 9, 1]]
@@ -220,32 +220,32 @@ def test_a_run_fills_its_window_at_once_only_at_the_start_of_the_timeline() -> N
     least=constants_of_all_kinds,
 )
 @settings(max_examples=60)
-def test_readings_that_are_done_at_once_give_what_they_give_one_after_the_other(
+def test_a_fused_row_program_gives_what_its_parts_give_one_after_another(
     rows: list[tuple[int, int, Constant]], number: str, least: Constant
 ) -> None:
     constants, x, t = Constants(), Variable("X"), Variable("T")
     lines = [[known, FOREVER, time, constants.code(value)] for known, time, value in rows]
     batch = np.array(lines, np.int64).reshape(-1, 4)
-    window = reading([], [3, scan.PICK_TIME], Window(scan.WINDOW, 2, 0))
+    window = row_program([], [3, scan.PICK_TIME], Window(scan.WINDOW, 2, 0))
     step = where_step(WhereStep(number, x, least, False, {x: 2, t: 3}, constants))
-    assert isinstance(step, Reading)
+    assert isinstance(step, RowProgram)
     steps = [window, step, within_timeline(3, 2, Clock(2, 7, 2, 2, hindsight=False), pins=False)]
     expected = batch
     for each in steps:
         expected = each(expected)
-    store = Store(width=2, settled=-1)
-    none, at_once = joined_readings(steps, picking([3, 2]))
+    store = Store(width=2, expired_upto=-1)
+    none, at_once = fused(steps, projection([3, 2]))
     assert none == ()
     assert at_once(batch).tolist() == expected[:, [0, 1, 3, 2]].tolist()
     store.add(batch, 0, at_once)
-    if store.unread is not None:
-        store.add(at_once.slow(batch[store.unread :]), 0)
+    if store.stopped_at is not None:
+        store.add(at_once.run_fallback(batch[store.stopped_at :]), 0)
     held = {point for row in store.rows() for point in points(row[np.newaxis])}
     assert held == set(points(expected[:, [0, 1, 3, 2]]))
 
 
 @pytest.mark.usefixtures("way")
-def test_integers_that_do_not_fit_a_code_are_told() -> None:
+def test_integers_that_do_not_fit_a_code_are_reported() -> None:
     rows = np.zeros((2, 1), np.int64)
     assert select.code_integers.run(np.array([7, -7]), rows, 0, 1 << 61)
     assert rows.tolist() == [[28], [-28]]

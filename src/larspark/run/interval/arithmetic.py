@@ -1,7 +1,7 @@
 """Arithmetic and comparisons over columns of codes.
 
 Columns of integers and floats are calculated as a whole; the few rows that need more care (text,
-huge numbers) one by one. What has no value is told by a mask.
+huge numbers) one by one. A mask marks rows without a value.
 """
 
 import operator

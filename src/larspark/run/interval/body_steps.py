@@ -1,4 +1,4 @@
-"""What happens to the rows of a rule, one step after the other.
+"""The steps of a rule body after the first formula.
 
 Rows are bindings: `FROM`, `TO`, then one column for each variable that is bound so far.
 """
@@ -14,7 +14,7 @@ from larspark.run.interval.arithmetic import Mask, evaluate, holds
 from larspark.run.interval.interning import INTEGER, Constants, integers, tags
 from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import EQUAL, LESS, MORE, NOT_LESS, NOT_MORE, UNEQUAL
-from larspark.run.interval.row_programs import Step, comparing
+from larspark.run.interval.row_programs import Step, comparison_program
 from larspark.run.interval.store import Index
 
 Columns = Mapping[Variable, int]
@@ -22,33 +22,33 @@ Columns = Mapping[Variable, int]
 
 @dataclass(frozen=True, slots=True)
 class JoinStep:
-    """Rows with what a store holds for them, while it does; only the picked columns go on.
+    """Joins rows with a store; only the picked columns are kept.
 
-    A rule that asks the same store twice would find what is new in both places twice: so one of its
-    firings looks only at what is `old`.
+    A rule that reads the same store twice would find new rows in both places: one of its firings
+    joins only with old rows.
     """
 
     index: Index
-    how: Ints
+    lookup: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        return self.index.join(rows, self.how)
+        return self.index.probe(rows, self.lookup)
 
 
 @dataclass(frozen=True, slots=True)
 class SubtractStep:
-    """Rows while a store holds nothing for them."""
+    """Restricts rows to the times at which a store holds nothing for them."""
 
     index: Index
-    how: Ints
+    lookup: Ints
 
     def __call__(self, rows: Ints) -> Ints:
-        return self.index.subtract(rows, self.how)
+        return self.index.probe(rows, self.lookup)
 
 
 @dataclass(frozen=True, slots=True)
 class WhereStep:
-    """Rows for which a comparison is true, or has a value and is false; perhaps all without one."""
+    """Filters rows by a comparison or its negation; `without_value` keeps rows without a value."""
 
     comparison: str
     left: Term
@@ -76,7 +76,7 @@ _MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">=": "<=", ">": "<", "<=": ">="}
 
 
 def where_step(where: WhereStep) -> Step:
-    """The quickest step that does what `where` does: a reading, where there is no arithmetic."""
+    """The fastest step for a comparison: a row program, unless there is arithmetic."""
     comparison, left, right = where.comparison, where.left, where.right
     if not isinstance(left, Variable):
         comparison, left, right = _MIRRORED[comparison], right, left
@@ -89,12 +89,12 @@ def where_step(where: WhereStep) -> Step:
         other = where.columns[right]
     else:
         code = where.constants.code(right)
-    return comparing(number, where.columns[left], other, code, len(where.columns), where)
+    return comparison_program(number, where.columns[left], other, code, len(where.columns), where)
 
 
 @dataclass(frozen=True, slots=True)
 class LetStep:
-    """Rows with the value of a term as one more column."""
+    """Adds the value of a term as a column; rows without a value are dropped."""
 
     term: Term
     columns: Columns
@@ -110,15 +110,15 @@ class LetStep:
 
 
 def selected(rows: Ints, mask: Mask) -> Ints:
-    """The rows that the mask lets pass."""
+    """The rows that the mask selects."""
     return rows if mask.all() else rows[mask]
 
 
 @dataclass(frozen=True, slots=True)
 class EachStep:
-    """Rows with every integer between two terms as one more column.
+    """Adds every integer between two terms as a column, with a row for each.
 
-    If there is such a column already, the rows whose value lies between them.
+    If there is such a column already, it filters the rows whose value lies between them.
     """
 
     column: int | None
@@ -151,7 +151,7 @@ class EachStep:
 
 @dataclass(frozen=True, slots=True)
 class ReachStep:
-    """Rows while the time point in a column is in reach of the evaluation time."""
+    """Restricts rows to the times at which the time point in a column is in reach."""
 
     column: int
     reach: Reach

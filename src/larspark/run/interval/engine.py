@@ -29,7 +29,12 @@ from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
 from larspark.run.interval.network_builder import Builder
 from larspark.run.interval.run_clock import Clock
-from larspark.run.interval.stage_exchange import Derived, Handover, handed_on, handed_over
+from larspark.run.interval.stage_exchange import (
+    Derived,
+    StageExchange,
+    exported_table,
+    imported_chunks,
+)
 from larspark.run.interval.tuple_windows import Arrived
 from larspark.run.protocol import Answers, Model, Point, Settings
 from larspark.run.state import State, nested, of_part
@@ -74,7 +79,7 @@ class IntervalEngine(ListedModels):
         self._answered: int | None = None
         self._latest_answers: ref[IntervalAnswers] | None = None
         self._holding = Holding()
-        self._handover: Handover | None = None
+        self._exchange: StageExchange | None = None
         self._arrived = 0
         self._steps = 0
         self._sieve = Sieve()
@@ -88,23 +93,23 @@ class IntervalEngine(ListedModels):
         if self._start is None:
             self._start = first
 
-    def take_over(
+    def import_derived(
         self,
-        given: Iterable[Signature],
+        imported: Iterable[Signature],
         tables: Iterable[tuple[Derived, pa.Table]],
-        wanted: Iterable[Signature],
+        exported: Iterable[Signature],
     ) -> None:
-        """Before time begins: what others derive of some predicates, and what to hand on."""
-        waiting = handed_over(tables, self._constants)
-        self._handover = Handover(frozenset(given), waiting, frozenset(wanted))
+        """Before the start: rows that other stages have derived, and predicates to export."""
+        waiting = imported_chunks(tables, self._constants)
+        self._exchange = StageExchange(frozenset(imported), waiting, frozenset(exported))
 
-    def hand_on(self, first: int, last: int) -> Iterator[tuple[Derived, pa.Table]]:
-        """What was derived within [first, last] of the predicates that are to be handed on."""
-        recorders = {} if self._handover is None else self._handover.recorders
+    def export_derived(self, first: int, last: int) -> Iterator[tuple[Derived, pa.Table]]:
+        """The rows of the exported predicates that were derived within [first, last]."""
+        recorders = {} if self._exchange is None else self._exchange.recorders
         for derived, recorder in recorders.items():
             rows = recorder.rows(first, last)
             if rows is not None and len(rows):
-                yield derived, handed_on(derived, rows, self._constants.values)
+                yield derived, exported_table(derived, rows, self._constants.values)
 
     def advance(self, t: int) -> Answers:
         """The answers after the last advance, up to t; in push mode one for each tick."""
@@ -124,8 +129,8 @@ class IntervalEngine(ListedModels):
         floor = first
         everything: dict[Given, Chunk] = {}
         everything.update(taken.items())
-        if self._handover is not None:
-            everything.update(self._handover.take(None if network.clock.hindsight else last))
+        if self._exchange is not None:
+            everything.update(self._exchange.take(None if network.clock.hindsight else last))
         for boundary, part in self._slices(network, everything, first, last):
             self._step(network, part, floor, boundary)
             if boundary < last:
@@ -202,7 +207,7 @@ class IntervalEngine(ListedModels):
         """What the engine holds, and what it has done and need not do."""
         if self._network is None:
             return Stats(0, 0, 0, 0, 0, 0, 0)
-        self._network.settle()
+        self._network.expire()
         sizes = [keeper.size() for keeper in self._network.keepers]
         tally = self._network.tally
         heads = [head for found in self._network.heads.values() for head in found.values()]
@@ -218,7 +223,7 @@ class IntervalEngine(ListedModels):
         )
 
     def _close_answers(self) -> None:
-        """Whoever still holds the last answers gets the rows before they change."""
+        """Copy the rows of the last answers, if they are still in use, before they change."""
         if self._latest_answers is not None:
             answers = self._latest_answers()
             if answers is not None:
@@ -232,7 +237,7 @@ class IntervalEngine(ListedModels):
             return
         codes = [array for keeper in network.keepers for array in keeper.state().values()]
         codes += [chunk.rows for chunk in self._arrivals.waiting().values()]
-        codes += [] if self._handover is None else self._handover.codes()
+        codes += [] if self._exchange is None else self._exchange.codes()
         constants.forget(codes)
 
     def _begin(self, t: int) -> Network:
@@ -263,7 +268,7 @@ class IntervalEngine(ListedModels):
             clock,
             constants,
             push=push,
-            handover=self._handover,
+            exchange=self._exchange,
         )
         return builder.build()
 
@@ -277,7 +282,9 @@ class IntervalEngine(ListedModels):
             if network.clock.hindsight:
                 return iter([(last, taken)])
             # Where every time point counts, a gap is work like any other.
-            return stretches(taken, first, last) if network.eternities else slices(taken, last)
+            return (
+                stretches(taken, first, last) if network.pinned_background else slices(taken, last)
+            )
         parts = {first: taken} if network.clock.hindsight else split_times(taken)
         return ((t, parts.get(t, {})) for t in range(first, last + 1))
 
@@ -305,7 +312,7 @@ class IntervalEngine(ListedModels):
             network.arrive(elements)
         for name, chunk in given.items():
             if isinstance(name, Derived):
-                network.take_over(name, chunk.rows)
+                network.import_derived(name, chunk.rows)
             elif name in elements:
                 network.feed(name, elements[name].rows)
             else:
@@ -313,7 +320,7 @@ class IntervalEngine(ListedModels):
         network.work()
         self._steps += 1
         if self._steps % _HOUSEKEEPING == 0:
-            network.settle()
+            network.expire()
 
     def _ticks(
         self, network: Network, taken: Mapping[Signature, Chunk], first: int, last: int

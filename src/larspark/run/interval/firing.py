@@ -1,4 +1,4 @@
-"""Rules as they are fired: what is new in one formula meets what the others hold."""
+"""Firing rules: new rows of one formula are joined with what the other formulas hold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,10 +36,10 @@ from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import KEYS, Ints
 from larspark.run.interval.nodes import Distinct
 from larspark.run.interval.row_programs import (
-    Reading,
+    RowProgram,
     Step,
-    joined_readings,
-    picking,
+    fused,
+    projection,
     within_timeline,
 )
 from larspark.run.interval.run_clock import Clock
@@ -48,7 +48,7 @@ from larspark.run.interval.store import Store
 
 @dataclass(slots=True)
 class Tally:
-    """What was done, for those who want to know."""
+    """Counters of the work done, for statistics."""
 
     time_points: int = 0
     elements: int = 0
@@ -56,12 +56,12 @@ class Tally:
     joined: int = 0
 
 
-# A change that waits: its sign, a batch, and what is to be read off it.
-Pending: TypeAlias = tuple[int, Ints, Reading]
+# A pending change: its sign, a batch, and the row program to run over it.
+Pending: TypeAlias = tuple[int, Ints, RowProgram]
 
 
 class Head:
-    """What a predicate gets derived, until it is looked at."""
+    """Derived rows of a predicate, pending until its stage runs."""
 
     __slots__ = ("distinct", "pending")
 
@@ -70,7 +70,7 @@ class Head:
         self.pending: list[Pending] = []
 
     def run(self) -> None:
-        """Let what is pending take effect."""
+        """Apply the pending changes."""
         pending = self.pending
         if not pending:
             return
@@ -79,29 +79,31 @@ class Head:
             for change in pending:
                 self.distinct.take(*change)
             return
-        # Changes of one sign can be taken together; their order matters only across signs.
+        # Changes of one sign can be merged; their order matters only across signs.
         for sign, changes in groupby(pending, itemgetter(0)):
-            batch = np.concatenate([reading(batch) for _, batch, reading in changes])
+            batch = np.concatenate([program(batch) for _, batch, program in changes])
             if len(batch):
                 self.distinct.receive(sign, batch)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Firing:
-    """One rule, fired by one of its formulas; fired by a negated one, it takes back.
+    """One rule, fired by one of its formulas; fired by a negated formula, it retracts.
 
-    Where one of the other formulas holds nowhere from now on, nothing can follow: the rule is not
-    even tried. That is read off what the stores hold, so it is sound whatever is still to come.
+    If another formula holds nowhere from now on, nothing can follow, and the rule is skipped. The
+    stores say so, so this is sound whatever arrives later.
     """
 
     steps: tuple[Step, ...]
-    # The last step is left to the head, which reads the rows when it takes them.
-    reading: Reading
+    # The last step, run by the store of the head when it adds the rows.
+    program: RowProgram
     sign: int
     head: Head
     tally: Tally
     clock: Clock
     needs: tuple[Store, ...]
+    # The rule, for the printed network.
+    label: str
 
     def receive(self, sign: int, batch: Ints) -> None:
         for store in self.needs:
@@ -115,17 +117,17 @@ class Firing:
                 return
             if isinstance(step, JoinStep):
                 self.tally.joined += len(rows)
-        self.head.pending.append((sign * self.sign, rows, self.reading))
+        self.head.pending.append((sign * self.sign, rows, self.program))
 
-    def after(self, reading: Reading) -> "Firing":
-        """The same rule, fired by a batch of which it reads its formula itself."""
-        steps, last = joined_readings([reading, *self.steps], self.reading)
-        return replace(self, steps=steps, reading=last)
+    def after(self, program: RowProgram) -> "Firing":
+        """The same rule, fired by batches over which this row program has to be run first."""
+        steps, last = fused([program, *self.steps], self.program)
+        return replace(self, steps=steps, program=last)
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A formula of a rule, and the store of its bindings (None when nobody looks them up)."""
+    """A formula of a rule, and the store of its bindings (None if they are not looked up)."""
 
     seen: Seen
     negated: bool
@@ -160,7 +162,7 @@ class _Compiler:
         self._steps: list[Step] = []
 
     def _named(self, term: Term) -> Variable:
-        """A variable for every part of the head: constants get one of their own."""
+        """A variable for every term of the head; a constant gets one of its own."""
         if isinstance(term, Variable):
             return term
         variable = Variable(f"={term_text(term)}")
@@ -168,8 +170,8 @@ class _Compiler:
             self._conditions.append(Let(Ever(NOWHERE), variable, term, NOWHERE))
         return variable
 
-    def compile(self, others: Sequence[Stored]) -> tuple[tuple[Step, ...], Reading]:
-        """The steps through all other formulas of the rule, and what its head reads then."""
+    def compile(self, others: Sequence[Stored]) -> tuple[tuple[Step, ...], RowProgram]:
+        """The steps through all other formulas of the rule, and the row program of its head."""
         positive = [part for part in others if not part.negated]
         self._waiting = list(others)
         self._apply_conditions()
@@ -181,10 +183,10 @@ class _Compiler:
         for part in others:
             if part.negated:
                 self._look_up(part)
-        last = picking([self._columns[variable] for variable in self._head])
+        last = projection([self._columns[variable] for variable in self._head])
         if self._pinned:
             last = last.then(within_timeline(KEYS, len(self._head), self._clock, pins=True))
-        return joined_readings(self._steps, last)
+        return fused(self._steps, last)
 
     def _bound_variables(self, part: Stored) -> int:
         return sum(variable in self._columns for variable in part.seen.variables)
@@ -198,7 +200,7 @@ class _Compiler:
         index = part.distinct.store.index(shared)
         keys = [self._columns[variables[place]] for place in shared]
         if part.negated:
-            self._steps.append(SubtractStep(index, index.lookup(keys)))
+            self._steps.append(SubtractStep(index, index.subtract(keys)))
             return
         new = {v: ~(KEYS + place) for place, v in enumerate(variables) if v not in self._columns}
         known = {**self._columns, **new}
@@ -209,12 +211,12 @@ class _Compiler:
         else:
             kept = [variable for variable in known if variable in needed]
         old = any(part is other for other in self._old)
-        how = index.lookup(keys, [known[variable] for variable in kept], old=old)
-        self._steps.append(JoinStep(index, how))
+        lookup = index.join(keys, [known[variable] for variable in kept], old=old)
+        self._steps.append(JoinStep(index, lookup))
         self._columns = {variable: KEYS + place for place, variable in enumerate(kept)}
 
     def _needed(self) -> list[Variable]:
-        """The variables that the steps to come need, those of the head first."""
+        """The variables that later steps need, those of the head first."""
         needed = list(self._head)
         for part in self._waiting:
             needed.extend(part.seen.variables)
@@ -279,13 +281,13 @@ def compile_firing(
     trigger: int | None,
     clock: Clock,
     constants: Constants,
-) -> tuple[tuple[Step, ...], Reading]:
-    """The steps of a rule that is fired by its formula number `trigger`, or by nothing at all."""
+) -> tuple[tuple[Step, ...], RowProgram]:
+    """The steps of a rule fired by formula number `trigger`, or by none of them."""
     if trigger is None:
         return _Compiler(rule, (), (), clock, constants).compile(parts)
     fired = parts[trigger]
     others = [part for number, part in enumerate(parts) if number != trigger]
-    # What is new in two places is found by the firing of the first of them.
+    # Rows that are new in two formulas are found by the firing of the first of them.
     old = [part for part in parts[:trigger] if part.distinct is fired.distinct]
     return _Compiler(rule, fired.seen.variables, old, clock, constants).compile(others)
 

@@ -11,11 +11,17 @@ from larspark.base.atoms import Signature
 from larspark.plan.operators import Mode, Reach, Tuples
 from larspark.run.interval.count_profiles import Profile, WindowSize
 from larspark.run.interval.firing import Firing, Head
-from larspark.run.interval.formula_shapes import Shape, patterns_of, scanner
+from larspark.run.interval.formula_shapes import (
+    Shape,
+    patterns_of,
+    scanner,
+    shape_text,
+    tuples_text,
+)
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
 from larspark.run.interval.kernels.scan import KEEP, NOW, RUN, WINDOW
-from larspark.run.interval.network import Eternity, Network
+from larspark.run.interval.network import Network, PinnedBackground
 from larspark.run.interval.nodes import (
     Distinct,
     Fan,
@@ -27,7 +33,7 @@ from larspark.run.interval.nodes import (
     Spread,
     Sweep,
 )
-from larspark.run.interval.row_programs import Reading
+from larspark.run.interval.row_programs import RowProgram
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.tuple_windows import Among, LastOfGroups, LastTuples
 
@@ -35,20 +41,20 @@ Source: TypeAlias = Fan | Distinct | Spread | LastTuples | LastOfGroups
 
 
 class Kind(Enum):
-    """In which form rows of a predicate come."""
+    """The form of the rows of a predicate."""
 
-    # With a time point of their own: elements of the stream, and what `@T` heads derive.
+    # With a time point of their own: elements of the stream, and atoms of `@T` heads.
     PINNED = auto()
     # At the evaluation time.
     PLAIN = auto()
-    # What was output, at every time point of an interval.
+    # Remembered outputs, at every time point of an interval.
     MEMORY = auto()
-    # What holds always.
+    # Background atoms, which always hold.
     BACKGROUND = auto()
 
 
 class Channel(NamedTuple):
-    """A source of rows: can they be taken back, and does each come only once?"""
+    """A source of rows: can they be retracted, and does each come only once?"""
 
     kind: Kind
     source: Source
@@ -66,14 +72,14 @@ class Predicate:
 
 
 class Formula(NamedTuple):
-    """A formula in the network: where its bindings come out, and whether each comes once."""
+    """A formula in the network: the node of its bindings, and whether each comes once."""
 
     sink: Fan | Distinct
     unique: bool
 
 
 class FormulaBuilder:
-    """Makes the nodes of formulas; `stored` are the shapes whose bindings are looked up."""
+    """Builds the nodes of formulas; `stored` are the shapes whose bindings are looked up."""
 
     def __init__(
         self, network: Network, clock: Clock, constants: Constants, stored: set[Shape]
@@ -93,7 +99,7 @@ class FormulaBuilder:
         sink: Fan | Distinct = Fan()
         if shape in self._stored:
             sink = Distinct(shape.width, self._clock, counted=retracts and not unique)
-            keepers.append(sink)
+            self._keep(sink, shape_text(shape), keepers)
         streamed = [channel for channel in channels if channel.kind is not Kind.BACKGROUND]
         if streamed:
             target: Reader = sink
@@ -106,23 +112,27 @@ class FormulaBuilder:
                 self._attach_background(shape, channel, sink)
         return Formula(sink, unique or isinstance(sink, Distinct))
 
+    def _keep(self, keeper: Keeper, label: str, keepers: list[Keeper]) -> None:
+        keepers.append(keeper)
+        self._network.labels[keeper] = label
+
     def _channels(self, shape: Shape, predicate: Predicate) -> list[Channel]:
-        """Where rows come from: the stream through the tuple window, if there is one."""
+        """The sources of rows: a tuple window over the stream, if there is one."""
         if shape.tuples is not None:
             window = self._window(shape.signature, shape.tuples)
             retracts = not self._clock.hindsight
             return [Channel(Kind.PINNED, window, retracts=retracts, unique=True)]
         if shape.mode is Mode.NOW:
-            # What is remembered of now is what holds now.
+            # Remembered atoms of the present are those that hold at present.
             return [channel for channel in predicate.channels if channel.kind is not Kind.MEMORY]
         return predicate.channels
 
     def _attach(self, shape: Shape, channel: Channel, predicate: Predicate, target: Reader) -> None:
-        """Let the rows of a channel be scanned."""
+        """Scan the rows of a channel."""
         source = channel.source
         mode = NOW if shape.mode is Mode.NOW else WINDOW
         if isinstance(target, Runs):
-            # Every time point is looked at by itself; the window comes afterwards.
+            # Every time point is scanned by itself; the window comes afterwards.
             mode, shape = NOW, shape._replace(reach=Reach())
         match channel.kind, shape.mode:
             case Kind.PLAIN, (Mode.NOW | Mode.SOME) if shape.reach.every == 1:
@@ -139,13 +149,13 @@ class FormulaBuilder:
             source.consumers.append(scan)
             self._scans.append((source, scan))
 
-    def let_rules_read(self) -> None:
-        """Where nobody looks bindings up, let the rules read them off the batches themselves."""
+    def fuse_scans(self) -> None:
+        """Fuse scans whose bindings are not stored with the rules that they fire."""
         for source, scan in self._scans:
             fan = scan.target
             if not isinstance(fan, Fan) or scan.filters:
                 continue
-            firings = [each.after(scan.reading) for each in fan.consumers if type(each) is Firing]
+            firings = [each.after(scan.program) for each in fan.consumers if type(each) is Firing]
             if len(firings) == len(fan.consumers):
                 place = source.consumers.index(scan)
                 source.consumers[place : place + 1] = firings
@@ -173,29 +183,29 @@ class FormulaBuilder:
         from_stream &= all(channel.kind is Kind.PINNED for channel in channels)
         if from_stream and reach.every == 1 and (clock.end is None or reach.future == 0):
             runs = Runs(shape.width, clock, reach.past, sink)
-            keepers.append(runs)
+            self._keep(runs, f"runs of {shape_text(shape)}", keepers)
             return runs
         window = WindowSize(clock.start, reach.past, reach.future, reach.every, clock.end)
         sweep = Sweep(Profile(shape.width, clock.floor - 1, window), clock, sink)
-        keepers.append(sweep)
+        self._keep(sweep, f"time points counted for {shape_text(shape)}", keepers)
         if len(channels) == 1 and channels[0].unique and shape.keeps_arguments:
             return sweep
         counted = any(channel.retracts for channel in channels)
         each = Distinct(shape.width + 1, clock, counted=counted)
         each.consumers.append(sweep)
-        keepers.append(each)
+        self._keep(each, f"time points of {shape_text(shape)}", keepers)
         return each
 
     def _attach_background(self, shape: Shape, channel: Channel, sink: Fan | Distinct) -> None:
-        # Background atoms hold whatever a window filters.
+        # Filters do not apply to background atoms.
         shape = shape._replace(only=())
         if shape.mode is Mode.AT:
             rows = next(rows for fan, rows in self._network.background if fan is channel.source)
             atoms = np.ascontiguousarray(rows[:, TO + 1 :])
             fan = Fan()
             scan = scanner(shape, WINDOW, self._constants, sink)
-            self._network.eternities.append(
-                Eternity(self._clock, atoms, fan, shape.reach.future or 0)
+            self._network.pinned_background.append(
+                PinnedBackground(self._clock, atoms, fan, shape.reach.future or 0)
             )
             if scan is not None:
                 fan.consumers.append(scan)
@@ -226,7 +236,7 @@ class FormulaBuilder:
             )
             self._windows[key] = window
             self._network.windows.append(window)
-            self._network.keepers.append(window)
+            self._keep(window, f"{tuples_text(tuples)} over {signature}", self._network.keepers)
         return self._windows[key]
 
     def _among(self, tuples: Tuples) -> Among:
@@ -240,7 +250,7 @@ class FormulaBuilder:
 
 
 def _keeps_apart(shape: Shape, channel: Channel) -> bool:
-    """Do different rows of the channel stay different bindings, at every evaluation time?"""
+    """Do different rows of the channel give different bindings at every evaluation time?"""
     if shape.mode is Mode.ALWAYS:
         return True
     drops_time = shape.mode is Mode.SOME and channel.kind is not Kind.PLAIN
@@ -254,8 +264,8 @@ class _NotBefore:
     first: int
     target: Node
 
-    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
-        rows = reading(batch)
+    def take(self, sign: int, batch: Ints, program: RowProgram) -> None:
+        rows = program(batch)
         rows[:, FROM] = np.maximum(rows[:, FROM], self.first)
         if len(rows):
             self.target.receive(sign, rows)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from larspark.base.atoms import Atom, Signature
-from larspark.base.terms import Constant, Variable, Wildcard
+from larspark.base.terms import Constant, Term, Variable, Wildcard
+from larspark.language.tree import NOWHERE
 from larspark.plan.operators import Filters, Mode, Reach, Seen, Tuples
+from larspark.plan.printed import seen_text
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import NONE, TO
 from larspark.run.interval.kernels.scan import EQUAL, KEEP, PICK_TIME, TIME
 from larspark.run.interval.nodes import Patterns, Reader, ScanNode
-from larspark.run.interval.row_programs import Window, reading
+from larspark.run.interval.row_programs import Window, row_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Shape(NamedTuple):
 
     @property
     def keeps_arguments(self) -> bool:
-        """Do its variables tell the atom?"""
+        """Do its variables determine the atom?"""
         return None not in self.args
 
 
@@ -70,6 +72,37 @@ def whole(signature: Signature) -> Shape:
     """The formula `p(X,Y,...)` without windows."""
     args = tuple(map(Slot, range(signature.arity)))
     return Shape(signature, args, Mode.NOW, None, Reach(), None, ())
+
+
+def shape_text(shape: Shape) -> str:
+    """The formula in the words of the language, with variables A, B, ..."""
+    args = tuple(_term(argument) for argument in shape.args)
+    time = _variable(shape.time) if isinstance(shape.time, Slot) else shape.time
+    atom = Atom(shape.signature.predicate, args)
+    seen = Seen(atom, shape.mode, time, shape.reach, shape.tuples, shape.only, NOWHERE)
+    return seen_text(seen)
+
+
+def tuples_text(tuples: Tuples) -> str:
+    """A tuple window, with its keys as numbers of arguments."""
+    future = f",+{tuples.future}" if tuples.future else ""
+    keys = "" if tuples.by is None else " by " + ", ".join(str(place + 1) for place in tuples.by)
+    return f"[#{tuples.past}{future}{keys}]"
+
+
+def _term(argument: Argument) -> Term:
+    match argument:
+        case Slot():
+            return _variable(argument)
+        case Given(value):
+            return value
+        case None:
+            return Wildcard()
+
+
+def _variable(slot: Slot) -> Variable:
+    letter, turn = chr(ord("A") + slot.number % 26), slot.number // 26
+    return Variable(f"{letter}{turn or ''}")
 
 
 def _argument(term: object, slots: dict[Variable, Slot]) -> Argument:
@@ -140,4 +173,4 @@ def scanner(
     if filters is None:
         return None
     window = Window(mode, shape.reach.past, shape.reach.future, shape.reach.every)
-    return ScanNode(reading(tests, pick, window), filters, target)
+    return ScanNode(row_program(tests, pick, window), filters, target)

@@ -4,7 +4,7 @@ The two lowest bits of a code say what the others are:
 
     00  an integer of 62 bits
     10  a float that is no integer, its exponent squeezed from 11 bits into 9
-    01  a place in a table: text, and the few numbers that fit neither
+    01  an index into a table: text, and the few numbers that fit neither
 
 Integers and floats are coded and decoded by arithmetic on whole columns; only text is looked up.
 """
@@ -33,7 +33,7 @@ _PATIENCE = 10_000
 
 
 class Constants:
-    """The table behind the codes. Places of text that nobody refers to any more are reused.
+    """The table behind the codes. The places of unreferenced texts go to a free list.
 
     >>> constants = Constants()
     >>> [constants.decode(constants.code(value)) for value in (-7, 21.5, "a1", 2**62)]
@@ -44,13 +44,13 @@ class Constants:
 
     def __init__(self) -> None:
         self._known: dict[Constant, int] = {}
-        # Answers hold on to this list while they are read; it only grows, and is replaced when
-        # places are reused.
+        # Answers keep a reference to this list; it only grows, and is replaced when places are
+        # reused.
         self.values: list[Constant] = []
         self._free: list[int] = []
-        # The first places are the program's own, and stay.
+        # The first places hold the constants of the program, and stay.
         self.own = 0
-        # With so many it is worth looking for those that can go.
+        # The number of constants at which unreferenced ones are looked for.
         self.patience = _PATIENCE
 
     def __len__(self) -> int:

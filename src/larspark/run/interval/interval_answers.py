@@ -1,4 +1,4 @@
-"""What is output: stores that tell what begins and ends as time passes."""
+"""Outputs of a network, and the answers made of them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,69 +11,69 @@ import pyarrow.compute as pc
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Constant, constant_text
 from larspark.run.interval.interning import decode, integers, tags
-from larspark.run.interval.kernels.expire import settle_stores
+from larspark.run.interval.kernels.addressing import address_of
+from larspark.run.interval.kernels.expire import expire_stores
 from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
-from larspark.run.interval.kernels.store_header import address_of
 from larspark.run.interval.nodes import Distinct, cut_rows
 from larspark.run.interval.store import Store
 from larspark.run.protocol import Change, Point
 
-# What began and what ended, as rows.
-Told = tuple[Ints, Ints]
+# The rows that began, and those that ended.
+BeganEnded = tuple[Ints, Ints]
 
 
 class Outputs:
     """The atoms that hold at the evaluation time, by predicate.
 
-    Time passes for all of them at once: most often little begins or ends in each.
+    All stores are advanced in one call, as usually little begins or ends in each.
     """
 
-    __slots__ = ("_counts", "_settled", "_sheets", "stores")
+    __slots__ = ("_counts", "_expired_upto", "_headers", "stores")
 
     def __init__(self, outputs: Mapping[Signature, Distinct]) -> None:
         self.stores: dict[Signature, Store] = {}
         for signature, distinct in outputs.items():
-            distinct.store.tell()
+            distinct.store.add_wheel()
             self.stores[signature] = distinct.store
-        sheets = [address_of(store.sheet) for store in self.stores.values()]
-        self._sheets = np.array(sheets, np.int64)
-        self._counts = np.empty((len(sheets), 2), np.int64)
-        self._settled: int | None = None
+        headers = [address_of(store.header) for store in self.stores.values()]
+        self._headers = np.array(headers, np.int64)
+        self._counts = np.empty((len(headers), 2), np.int64)
+        self._expired_upto: int | None = None
 
-    def settle(self, upto: int) -> dict[Signature, Told]:
-        """Let time pass: what began and what ended before `upto`, where anything did."""
-        if self._settled is not None and upto <= self._settled:
+    def expire(self, upto: int) -> dict[Signature, BeganEnded]:
+        """Advance to a time point: the rows that began and those that ended before it."""
+        if self._expired_upto is not None and upto <= self._expired_upto:
             return {}
-        self._settled = upto
-        found: dict[Signature, Told] = {}
-        told = settle_stores.run(self._sheets, upto, self._counts)
+        self._expired_upto = upto
+        found: dict[Signature, BeganEnded] = {}
+        emitted = expire_stores.run(self._headers, upto, self._counts)
         at = 0
         for (signature, store), (began, ended) in zip(
             self.stores.items(), self._counts.tolist(), strict=True
         ):
             if began == NONE:
-                found[signature] = store.settle(upto)
+                found[signature] = store.expire(upto)
             elif began or ended:
                 end = at + (began + ended) * store.row_size
-                rows = told[at:end].reshape(began + ended, store.row_size)
+                rows = emitted[at:end].reshape(began + ended, store.row_size)
                 found[signature] = (rows[:began], rows[began:])
                 at = end
         return found
 
     def ended(self, upto: int) -> dict[Signature, Ints]:
-        """Let time pass: what ended before `upto`."""
-        self._settled = upto
-        return {name: store.settle(upto, begun=False)[1] for name, store in self.stores.items()}
+        """Advance to a time point: the rows that ended before it."""
+        self._expired_upto = upto
+        return {name: store.expire(upto, begun=False)[1] for name, store in self.stores.items()}
 
 
 Rows = dict[Signature, Ints]
 
 
 class News(NamedTuple):
-    """What began and what ended for one predicate, as rows (from, to, codes of arguments).
+    """The rows (from, to, codes of arguments) of one predicate that began, and that ended.
 
-    What began is told with the end that was promised when it was told; what ended is gone from the
-    time point after its `to`.
+    A row that began has the end that was expected when it was emitted; a row that ended does not
+    hold from the time point after its `to`.
     """
 
     began: Ints
@@ -81,9 +81,9 @@ class News(NamedTuple):
 
 
 class Holding:
-    """The atoms that hold at a time point, handed from one answer to the next.
+    """The atoms that hold at a time point, passed from one answer to the next.
 
-    Whoever goes through all time points need not make all atoms anew at each of them.
+    So reading all time points one after another does not rebuild all atoms at each of them.
     """
 
     __slots__ = ("_atoms", "_t")
@@ -93,14 +93,14 @@ class Holding:
         self._atoms: set[Atom] = set()
 
     def take(self, t: int) -> set[Atom] | None:
-        """The atoms at t, if these are the ones at hand; they are not at hand any more then."""
+        """Remove and return the atoms at t; None if these are not the ones kept."""
         if self._t != t:
             return None
         atoms, self._t, self._atoms = self._atoms, None, set()
         return atoms
 
     def give(self, t: int, atoms: set[Atom]) -> None:
-        """Have these atoms at hand, unless later ones are."""
+        """Keep these atoms, unless later ones are kept."""
         if self._t is None or self._t < t:
             self._t, self._atoms = t, atoms
 
@@ -108,7 +108,7 @@ class Holding:
 class IntervalAnswers:
     """The output over [first, last].
 
-    Nothing is built before it is asked for: until the engine moves on, the rows stay in its stores.
+    Everything is built on demand: until the engine advances, the rows stay in its stores.
     """
 
     def __init__(
@@ -125,23 +125,23 @@ class IntervalAnswers:
         self._holding = holding
         self._values = values
         self._outputs = outputs
-        # What ended on the way, and is in the stores no more.
+        # Rows that ended on the way, which the stores have dropped.
         self._ended = ended
-        self._told: Mapping[Signature, Told] | None = None
+        self._emitted: Mapping[Signature, BeganEnded] | None = None
         self._news: dict[Signature, News] | None = None
         self._rows: Rows | None = None
 
     def news(self) -> dict[Signature, News]:
-        """What began and ended within [first, last], compared with the time point before first.
+        """The rows that began and ended within [first, last], compared with the time point before.
 
-        After a single step this costs what has changed, however much holds.
+        After a single step the cost is proportional to the changes.
         """
         if self._news is None:
-            told = self._last_step()
-            self._news = {signature: News(*both) for signature, both in told.items()}
+            emitted = self._last_step()
+            self._news = {signature: News(*both) for signature, both in emitted.items()}
             for signature, parts in self._ended.items():
                 store = self._outputs.stores[signature]
-                ended = np.concatenate([*parts, told.get(signature, store.nothing)[1]])
+                ended = np.concatenate([*parts, emitted.get(signature, store.nothing)[1]])
                 began = np.concatenate([ended, store.rows()])
                 began = began[(began[:, FROM] >= self.first) & (began[:, FROM] <= self.last)]
                 self._news[signature] = News(began, ended)
@@ -151,26 +151,26 @@ class IntervalAnswers:
         """For every predicate the rows (from, to, codes of arguments), maximal and disjoint."""
         if self._rows is None:
             self._rows = {}
-            told = self._last_step()
+            emitted = self._last_step()
             for signature, store in self._outputs.stores.items():
-                _, ended = told.get(signature, store.nothing)
+                _, ended = emitted.get(signature, store.nothing)
                 parts = [*self._ended.get(signature, ()), ended, store.rows()]
                 rows = cut_rows(parts, self.first, self.last)
                 if len(rows):
                     self._rows[signature] = rows
         return self._rows
 
-    def _last_step(self) -> Mapping[Signature, Told]:
-        """What began and ended in the last step, which the stores tell only once."""
-        if self._told is None:
-            self._told = self._outputs.settle(self.last)
-        return self._told
+    def _last_step(self) -> Mapping[Signature, BeganEnded]:
+        """What began and ended in the last step, which the stores emit only once."""
+        if self._emitted is None:
+            self._emitted = self._outputs.expire(self.last)
+        return self._emitted
 
     def freeze(self) -> None:
         """Take everything out of the stores, before they change."""
         self.news()
         self.rows()
-        self._outputs, self._told = Outputs({}), {}
+        self._outputs, self._emitted = Outputs({}), {}
 
     def points(self) -> Iterator[Point]:
         before = self._holding.take(self.first - 1)

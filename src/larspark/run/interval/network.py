@@ -1,4 +1,4 @@
-"""`#remember`: what is output at t is in the stream at t for every later evaluation."""
+"""The network of a program: inputs, stages in the order of evaluation, outputs and state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ from larspark.run.interval.tuple_windows import Arrived, LastOfGroups, LastTuple
 
 @dataclass(slots=True)
 class Memory:
-    """Brings what a predicate's output was back into the network."""
+    """`#remember`: feeds the output of a predicate at t back as atoms of the stream at t."""
 
     clock: Clock
     output: Distinct
     fan: Fan
-    # Is it remembered only when time moves on, because the time point may still change?
+    # Remember only when time advances, because the time point may still change?
     late: bool
 
     def run(self) -> None:
@@ -34,7 +34,7 @@ class Memory:
             self._remember(self.clock.floor, self.clock.last)
 
     def tick(self, first: int, last: int) -> None:
-        """Time moves on from the time points [first, last]."""
+        """Time advances past the time points [first, last]."""
         if self.late:
             self._remember(first, last)
 
@@ -44,8 +44,8 @@ class Memory:
             self.fan.receive(1, rows)
 
 
-class Recollection:
-    """What is remembered, for a recursion that forgets everything when it is worked out anew.
+class RememberedRows:
+    """Remembered rows of a recursion that is recomputed from scratch.
 
     `reach` is how many time points back the recursion looks, or None for all of them.
     """
@@ -60,17 +60,17 @@ class Recollection:
         self.clear()
 
     def receive(self, sign: int, batch: Ints) -> None:
-        """What is remembered is never taken back."""
+        """Keep rows; remembered rows are never retracted."""
         if sign < 0:
-            raise ValueError("what is remembered was taken back")
+            raise ValueError("a remembered row was retracted")
         self._rows = np.concatenate([self._rows, batch])
 
-    def recall(self) -> None:
-        """Tell everything that the recursion can still see."""
+    def replay(self) -> None:
+        """Pass on everything that the recursion can still see."""
         if len(self._rows):
             self.fan.receive(1, self._rows.copy())
 
-    def settle(self) -> None:
+    def expire(self) -> None:
         if self._reach is not None:
             self._rows = self._rows[self._rows[:, TO] + self._reach >= self._clock.floor]
 
@@ -90,7 +90,7 @@ class Recollection:
         return len(self._rows), self._rows.nbytes
 
 
-# A recursion that goes on for so many rounds will not end.
+# A recursion with more rounds than this is taken for one that does not end.
 ROUNDS_LIMIT = 100_000
 
 
@@ -102,7 +102,7 @@ class Stage(Protocol):
 
 @dataclass(slots=True)
 class Recursion:
-    """Predicates that depend on each other: worked off until nothing more follows."""
+    """Predicates that depend on each other, evaluated to the fixpoint."""
 
     heads: list[Head]
 
@@ -112,21 +112,21 @@ class Recursion:
 
 @dataclass(slots=True)
 class Recomputed:
-    """A recursion over something that can be taken back: worked out anew for the present.
+    """A recursion over rows that can be retracted, recomputed for the current time points.
 
-    What supports itself in a circle cannot be taken back by counting. So nothing is promised here:
-    the time points at hand are evaluated from scratch, and the result is final.
+    Counting cannot retract atoms that support each other in a cycle. So nothing is derived ahead of
+    time here: the current time points are evaluated from scratch, and the result is final.
     """
 
     clock: Clock
-    # Heads of the recursion itself, and those that the rest of the network sees.
+    # Heads inside the recursion, and those that the rest of the network reads.
     scratch: list[Head]
     given: list[Head]
     inner: list[Keeper]
-    # What fires rules that do not start from the recursion: a formula, or nothing at all.
+    # Rules that the recursion does not fire, and the formula that does (None: no formula).
     starts: list[tuple[Firing, Distinct | None]]
-    # What the recursion itself has output at earlier time points.
-    remembered: list[Recollection]
+    # Outputs of the recursion at earlier time points.
+    remembered: list[RememberedRows]
     _done: dict[int, Ints] = field(default_factory=dict)
     _floor: int | None = None
 
@@ -134,8 +134,8 @@ class Recomputed:
         floor, last = self.clock.floor, self.clock.last
         for keeper in self.inner:
             keeper.clear()
-        for recollection in self.remembered:
-            recollection.recall()
+        for remembered in self.remembered:
+            remembered.replay()
         for firing, source in self.starts:
             rows = moments(floor, last) if source is None else source.covering(floor, last)
             if len(rows):
@@ -152,8 +152,8 @@ class Recomputed:
 
 
 @dataclass(slots=True)
-class Eternity:
-    """`@T` over background atoms: they hold at every time point that the timeline has so far."""
+class PinnedBackground:
+    """`@T` over background atoms, which hold at every time point of the timeline."""
 
     clock: Clock
     atoms: Ints
@@ -168,7 +168,7 @@ class Eternity:
             self._emit(self.clock.start, self.clock.start + self.ahead - 1, self.clock.start)
 
     def tick(self) -> None:
-        """The time points that the clock has come to are new."""
+        """Emit the time points that the clock has reached."""
         if self.clock.end is None:
             self._emit(self.clock.floor, self.clock.last, None)
         elif self.clock.is_open:
@@ -190,59 +190,61 @@ class Eternity:
 
 @dataclass(slots=True)
 class Network:
-    """Everything a program needs to run, once it is known when its timeline begins."""
+    """The nodes of a program whose timeline has begun."""
 
     clock: Clock
     tally: Tally
     inputs: dict[Signature, Fan] = field(default_factory=dict)
-    # What other engines have derived.
-    taken_over: dict[Derived, Distinct] = field(default_factory=dict)
+    # Rows derived by the engines of other stages.
+    imported: dict[Derived, Distinct] = field(default_factory=dict)
     windows: list[LastTuples | LastOfGroups] = field(default_factory=list)
     background: list[tuple[Fan, Ints]] = field(default_factory=list)
-    eternities: list[Eternity] = field(default_factory=list)
+    pinned_background: list[PinnedBackground] = field(default_factory=list)
     spreads: list[Spread] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)
-    # Rules without any formula to fire them: they fire once, when time begins.
+    # Rules without a positive formula: they fire once, at the start.
     starters: list[Firing] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
     outputs: Outputs = field(default_factory=lambda: Outputs({}))
-    # What is derived, by predicate: at the evaluation time (False), at a time point (True).
+    # Derived rows by predicate: at the evaluation time (False), at a time point (True).
     heads: dict[Signature, dict[bool, Distinct]] = field(default_factory=dict)
     keepers: list[Keeper] = field(default_factory=list)
+    # What every keeper holds, for the printed network.
+    labels: dict[Keeper, str] = field(default_factory=dict)
     formula_count: int = 0
-    # Does every time point have to be worked on by itself?
+    # Does every time point have to be evaluated by itself?
     single_steps: bool = False
     _before: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Bring in what holds from the beginning.
+        """Insert what holds from the start.
 
-        What follows from nothing comes first: background data can only take back what is there.
+        Rules without a positive formula fire first: background data can only retract what is there.
         """
         for firing in self.starters:
             firing.receive(1, moments(self.clock.start, FOREVER))
         for fan, rows in self.background:
             fan.receive(1, rows)
-        for eternity in self.eternities:
+        for eternity in self.pinned_background:
             eternity.begin()
 
     def move(self, floor: int, last: int) -> None:
-        """Let the clock come to [floor, last], before anything arrives there."""
+        """Advance the clock to [floor, last], before the elements of these time points."""
         before, self._before = self._before, (floor, last)
         self.clock.floor, self.clock.last = floor, last
         self.tally.time_points += last - floor + 1
-        # What ended until now was told, or nobody wanted to know.
-        self.outputs.settle(floor - 1)
+        # The rows that ended before were emitted, or nobody reads them.
+        self.outputs.expire(floor - 1)
         if before is not None:
             for memory in self.memories:
                 memory.tick(*before)
-        for eternity in self.eternities:
+        for eternity in self.pinned_background:
             eternity.tick()
         for spread in self.spreads:
             spread.tick()
 
     def resume(self, floor: int, last: int) -> None:
-        """Go on after [floor, last], with stores that were saved."""
+        """Continue after [floor, last], with restored stores."""
         self.clock.floor, self.clock.last = floor, last
         self._before = (floor, last)
 
@@ -261,41 +263,41 @@ class Network:
         return {time: frozenset(found[time]) for time in sorted(found)}
 
     def feed(self, signature: Signature, rows: Ints) -> None:
-        """Bring in elements of a predicate, as rows of pinned atoms."""
+        """Insert elements of a predicate, as rows of pinned atoms."""
         fan = self.inputs.get(signature)
         if fan is not None:
             fan.receive(1, rows)
 
-    def take_over(self, derived: Derived, rows: Ints) -> None:
-        """Bring in what other engines have derived."""
-        self.taken_over[derived].receive(1, rows)
+    def import_derived(self, derived: Derived, rows: Ints) -> None:
+        """Insert rows derived by the engines of other stages."""
+        self.imported[derived].receive(1, rows)
 
     def arrive(self, arrived: Arrived) -> None:
-        """Let elements pass through the tuple windows."""
+        """Pass elements through the tuple windows."""
         for window in self.windows:
             window.arrive(arrived)
 
     def work(self) -> None:
-        """Work off everything that follows."""
+        """Evaluate all stages."""
         for stage in self.stages:
             stage.run()
 
-    def settle(self) -> None:
-        """Forget what no window can see any more."""
+    def expire(self) -> None:
+        """Expire what no window can see any more."""
         for keeper in self.keepers:
-            keeper.settle()
+            keeper.expire()
 
     def rest(self) -> None:
-        """Forget what only matters to the time up to the present, which is answered.
+        """Expire what only matters up to the present, which is answered.
 
-        The next step would do so first; a state that is saved before it is smaller for it.
+        The next step would do so first; doing it before makes a saved state smaller.
         """
         if any(memory.late for memory in self.memories):
-            # What holds now is remembered when time moves on.
+            # What holds now is remembered when time advances.
             return
         floor = self.clock.floor
         self.clock.floor = self.clock.last + 1
-        self.settle()
+        self.expire()
         self.clock.floor = floor
 
 
@@ -307,7 +309,7 @@ def until_done(heads: Sequence[Head]) -> None:
             return
         for head in pending:
             head.run()
-    message = f"a recursion derives ever new atoms: it was given up after {ROUNDS_LIMIT} rounds"
+    message = f"the recursion does not end: no fixpoint after {ROUNDS_LIMIT} rounds"
     hint = "bound what the recursion computes, e.g. with a comparison"
     raise LarsparkError(Problem("L403", message, hint=hint))
 

@@ -1,4 +1,4 @@
-"""How rules use formulas, which decides what has to be kept of them."""
+"""Compilation of a plan to the network that runs it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,7 @@ from larspark.plan.operators import (
     retracting_rules,
     steps,
 )
+from larspark.plan.printed import derive_text
 from larspark.run.interval.body_steps import JoinStep
 from larspark.run.interval.firing import Firing, Head, Stored, Tally, compile_firing
 from larspark.run.interval.formula_nodes import Channel, Formula, FormulaBuilder, Kind, Predicate
@@ -25,10 +26,10 @@ from larspark.run.interval.formula_shapes import Shape, shape_of, whole
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.interval_answers import Outputs
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
-from larspark.run.interval.network import Memory, Network, Recollection, Recomputed, Recursion
+from larspark.run.interval.network import Memory, Network, Recomputed, Recursion, RememberedRows
 from larspark.run.interval.nodes import Distinct, Fan, Keeper
 from larspark.run.interval.run_clock import Clock
-from larspark.run.interval.stage_exchange import Derived, Handover
+from larspark.run.interval.stage_exchange import Derived, StageExchange
 
 
 def read_twice(plan: Plan) -> set[Signature]:
@@ -42,7 +43,7 @@ def read_twice(plan: Plan) -> set[Signature]:
 
 
 def looked_up_shapes(plan: Plan) -> set[Shape]:
-    """The formulas that need a store: they are joined, negated, recomputed from, or output."""
+    """The formulas that need a store: those joined, negated, recomputed from, or output."""
     shapes: set[Shape] = set()
     for group in plan.groups:
         for rule in group.rules:
@@ -58,10 +59,10 @@ def derives_once(rule: Derive, parts: Sequence[Formula]) -> bool:
     """Does every atom that the rule derives come from one combination of rows?"""
     if not all(part.unique for part in parts):
         return False
-    told = {term for term in (*rule.atom.args, rule.time) if isinstance(term, Variable)}
+    named = {term for term in (*rule.atom.args, rule.time) if isinstance(term, Variable)}
     ranging = {step.variable for step in steps(rule.source) if isinstance(step, Each)}
-    return ranging <= told and all(
-        variable in told
+    return ranging <= named and all(
+        variable in named
         for seen, negated in formulas(rule.source)
         if not negated
         for variable in seen.variables
@@ -88,24 +89,24 @@ class Builder:
         constants: Constants,
         *,
         push: bool,
-        handover: Handover | None = None,
+        exchange: StageExchange | None = None,
     ) -> None:
         self._checked = checked
         self._plan = plan
         self._clock = clock
         self._constants = constants
         self._push = push
-        self._handover = handover
+        self._exchange = exchange
         self._tally = Tally()
         self._network = Network(clock, self._tally)
         self._predicates: dict[Signature, Predicate] = {}
-        # In a recursion that is recomputed: its predicates as its own rules see them.
+        # In a recomputed recursion: its predicates as its own rules read them.
         self._inner: dict[Signature, Predicate] = {}
         self._inner_keepers: list[Keeper] = []
         self._formulas: dict[tuple[Shape, int], Formula] = {}
         looked_up = looked_up_shapes(plan)
-        if handover is not None:
-            looked_up |= {whole(derived.signature) for derived in handover.waiting}
+        if exchange is not None:
+            looked_up |= {whole(derived.signature) for derived in exchange.waiting}
         self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
         self._read_twice = read_twice(plan)
         self._background: dict[Signature, list[Atom]] = {}
@@ -113,7 +114,7 @@ class Builder:
             self._background.setdefault(atom.signature, []).append(atom)
 
     def build(self) -> Network:
-        """The whole network; nothing flows yet."""
+        """The network, before any row is inserted."""
         derived = {predicate for group in self._plan.groups for predicate in group.predicates}
         asked = {
             seen.atom.signature
@@ -121,8 +122,8 @@ class Builder:
             for rule in group.rules
             for seen, _ in formulas(rule.source)
         }
-        taken_over = self._taken_over()
-        for signature in sorted(asked - derived - taken_over):
+        imported = self._imported()
+        for signature in sorted(asked - derived - imported):
             self._given(signature)
         retracting = retracting_rules(self._plan, hindsight=self._clock.hindsight, push=self._push)
         for group, rules in zip(self._plan.groups, retracting, strict=True):
@@ -142,30 +143,30 @@ class Builder:
             self._network.heads[signature] = {
                 pinned: head.distinct for pinned, head in self._predicates[signature].heads.items()
             }
-        self._formula_builder.let_rules_read()
+        self._formula_builder.fuse_scans()
         self._network.single_steps = any(memory.late for memory in self._network.memories)
-        if self._handover is not None:
-            self._handover.record(self._network.heads)
+        if self._exchange is not None:
+            self._exchange.record(self._network.heads)
         for keeper in self._network.keepers:
             if isinstance(keeper, Distinct):
                 keeper.let_stores_follow()
         return self._network
 
-    def _taken_over(self) -> frozenset[Signature]:
-        """The predicates that were derived elsewhere; they come in as if it had been here."""
-        if self._handover is None:
+    def _imported(self) -> frozenset[Signature]:
+        """The predicates derived by other stages; they are read like derived ones."""
+        if self._exchange is None:
             return frozenset()
-        for signature in sorted(self._handover.given):
+        for signature in sorted(self._exchange.imported):
             self._predicates[signature] = Predicate()
-            for pinned in self._handover.kinds(signature):
+            for pinned in self._exchange.kinds(signature):
                 head = self._head(signature, pinned, counted=False, retracts=False)
-                self._network.taken_over[Derived(signature, pinned)] = head.distinct
+                self._network.imported[Derived(signature, pinned)] = head.distinct
             if signature in self._checked.program.remembered:
                 self._remember(signature, self._memory(signature), late=False)
-        return self._handover.given
+        return self._exchange.imported
 
     def _given(self, signature: Signature) -> None:
-        """A predicate that no rule derives: of the stream, background, or both."""
+        """A predicate that no rule derives: of the stream, of the background data, or both."""
         fan = self._network.inputs[signature] = Fan()
         channels = [Channel(Kind.PINNED, fan, retracts=False, unique=False)]
         atoms = self._background.get(signature)
@@ -204,7 +205,7 @@ class Builder:
         self._network.stages.extend(heads)
 
     def _recursion(self, group: Group) -> None:
-        """Predicates that depend on each other, and on nothing that is ever taken back."""
+        """Predicates that depend on each other, and on nothing that is ever retracted."""
         kinds = dict.fromkeys((rule.atom.signature, rule.time is not None) for rule in group.rules)
         heads = {
             (signature, pinned): self._head(signature, pinned, counted=False, retracts=False)
@@ -216,7 +217,7 @@ class Builder:
         self._network.stages.append(Recursion(list(heads.values())))
 
     def _recomputed(self, group: Group, memories: Mapping[Signature, Fan]) -> None:
-        """Predicates that depend on each other, and on something that can be taken back."""
+        """Predicates that depend on each other, and on rows that can be retracted."""
         kinds = dict.fromkeys((rule.atom.signature, rule.time is not None) for rule in group.rules)
         given: list[Head] = []
         scratch: dict[tuple[Signature, bool], Head] = {}
@@ -226,11 +227,12 @@ class Builder:
             given.append(self._head(signature, pinned, counted=False, retracts=self._push))
             distinct = Distinct(signature.arity + pinned, self._clock, counted=False)
             self._inner_keepers.append(distinct)
+            self._network.labels[distinct] = f"{'@T ' if pinned else ''}{signature}, recomputed"
             scratch[signature, pinned] = Head(distinct)
             kind = Kind.PINNED if pinned else Kind.PLAIN
             channel = Channel(kind, distinct, retracts=False, unique=True)
             self._inner[signature].channels.append(channel)
-        remembered = [self._recollection(group, name, fan) for name, fan in memories.items()]
+        remembered = [self._remembered_rows(group, name, fan) for name, fan in memories.items()]
         starts = [
             start
             for rule in group.rules
@@ -238,7 +240,7 @@ class Builder:
                 rule, scratch[rule.atom.signature, rule.time is not None]
             )
         ]
-        # Nothing is promised inside, so there is nothing for time to bring out.
+        # Nothing is derived ahead of time inside, so nothing has to be spread as time advances.
         inner = [predicate.spread for predicate in self._inner.values()]
         self._network.spreads = [s for s in self._network.spreads if s not in inner]
         heads = list(scratch.values())
@@ -252,7 +254,7 @@ class Builder:
         }
         self._inner = {}
 
-    def _recollection(self, group: Group, signature: Signature, memory: Fan) -> Recollection:
+    def _remembered_rows(self, group: Group, signature: Signature, memory: Fan) -> RememberedRows:
         reaches = [
             seen.reach.past if seen.reach.past is None else seen.reach.past + seen.reach.every
             for rule in group.rules
@@ -261,15 +263,16 @@ class Builder:
         ]
         known = [reach for reach in reaches if reach is not None]
         longest = max(known, default=0) if len(known) == len(reaches) else None
-        recollection = Recollection(signature.arity, longest, self._clock)
-        memory.consumers.append(recollection)
-        self._network.keepers.append(recollection)
-        channel = Channel(Kind.MEMORY, recollection.fan, retracts=False, unique=True)
+        remembered_rows = RememberedRows(signature.arity, longest, self._clock)
+        memory.consumers.append(remembered_rows)
+        self._network.keepers.append(remembered_rows)
+        self._network.labels[remembered_rows] = f"remembered {signature}"
+        channel = Channel(Kind.MEMORY, remembered_rows.fan, retracts=False, unique=True)
         self._inner[signature].channels.append(channel)
-        return recollection
+        return remembered_rows
 
     def _connect_inner(self, rule: Derive, head: Head) -> Iterable[tuple[Firing, Distinct | None]]:
-        """Let a rule be fired by the recursion; if it cannot be, say by what it is started."""
+        """Let the recursion fire a rule; otherwise yield the firing and the formula that does."""
         parts = self._parts(rule, exactly=False)
         stored = stored_parts(rule, parts)
         inner = [n for n, part in enumerate(stored) if part.seen.atom.signature in self._inner]
@@ -283,6 +286,7 @@ class Builder:
     def _head(self, signature: Signature, pinned: bool, *, counted: bool, retracts: bool) -> Head:
         distinct = Distinct(signature.arity + pinned, self._clock, counted=counted)
         self._network.keepers.append(distinct)
+        self._network.labels[distinct] = f"{'@T ' if pinned else ''}{signature}"
         head = Head(distinct)
         predicate = self._predicates[signature]
         predicate.heads[pinned] = head
@@ -291,7 +295,7 @@ class Builder:
         return head
 
     def _memories(self, group: Group) -> dict[Signature, Fan]:
-        """Where remembered atoms come in: the rules of a recursion read them, too."""
+        """The inputs of remembered atoms; the rules of a recursion read them, too."""
         remembered = self._checked.program.remembered
         return {name: self._memory(name) for name in group.predicates if name in remembered}
 
@@ -307,7 +311,7 @@ class Builder:
         self._network.stages.append(memory)
 
     def _output(self, signature: Signature) -> Distinct:
-        """Where it comes out when an atom holds at the evaluation time."""
+        """The rows of a predicate that hold at the evaluation time."""
         predicate = self._predicates[signature]
         if list(predicate.heads) == [False]:
             return predicate.heads[False].distinct
@@ -321,13 +325,13 @@ class Builder:
     def _parts(self, rule: Derive, *, exactly: bool) -> list[Formula]:
         """The formulas of a rule.
 
-        Where derivations are counted, formulas of one shape in one rule must not share a store:
-        what is new in both of them would be counted twice.
+        Where derivations are counted, formulas of one shape in one rule must not share a store: a
+        row that is new in both would be counted twice.
         """
         copies: dict[Shape, int] = {}
         found: dict[int, Formula] = {}
         parts = list(enumerate(formulas(rule.source)))
-        # Negated formulas come first, so that less is derived only to be taken back.
+        # Negated formulas come first, so that less is derived only to be retracted.
         for number, (seen, _) in sorted(parts, key=lambda part: not part[1][1]):
             shape = shape_of(seen)
             copy = copies.get(shape, 0) if exactly else 0
@@ -351,8 +355,8 @@ class Builder:
     def _is_kept(self, signature: Signature) -> bool:
         """Does the head of a predicate keep all that holds at the evaluation time?
 
-        A rule that reads it in two places needs stores of its own: what is new would be new in
-        both places at once.
+        A rule that reads it in two places needs stores of its own: a new row would be new in both
+        places at once.
         """
         if signature in self._inner or signature in self._read_twice:
             return False
@@ -369,7 +373,8 @@ class Builder:
     def _firing(
         self, rule: Derive, stored: Sequence[Stored], trigger: int | None, head: Head
     ) -> Firing:
-        fired, reading = compile_firing(rule, stored, trigger, self._clock, self._constants)
+        fired, program = compile_firing(rule, stored, trigger, self._clock, self._constants)
         sign = -1 if trigger is not None and stored[trigger].negated else 1
         needs = tuple(step.index.store for step in fired if isinstance(step, JoinStep))
-        return Firing(fired, reading, sign, head, self._tally, self._clock, needs)
+        label = derive_text(rule)
+        return Firing(fired, program, sign, head, self._tally, self._clock, needs, label)

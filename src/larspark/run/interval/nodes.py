@@ -1,9 +1,9 @@
 """The nodes of the network through which changes flow.
 
-A change is a sign and a batch of rows: with `+1` the rows hold from now on, with `-1` they do not
-hold after all. Rows promise what holds in the future if nothing more arrives; only what lies
-before the clock's `floor` is final. So a negation, or a tuple window, is never late: it takes back
-what it had promised.
+A change is a sign and a batch of rows: `+1` inserts the rows, `-1` retracts them. Rows are
+tentative about the future: they hold if nothing more arrives. Only what lies before the clock's
+`floor` is final. So a negation or a tuple window never waits: it retracts what it has emitted too
+early.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from larspark.run.interval.count_profiles import Profile
 from larspark.run.interval.kernels.layout import FOREVER, FROM, KEYS, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.kernels.select import cut
-from larspark.run.interval.row_programs import Reading, picking, whole
+from larspark.run.interval.row_programs import RowProgram, all_columns, projection
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import Run, Store
 
@@ -24,25 +24,25 @@ State = dict[str, Ints]
 
 
 class Node(Protocol):
-    """Takes changes in, and passes on what follows from them."""
+    """Receives changes, and passes on what follows from them."""
 
     def receive(self, sign: int, batch: Ints) -> None: ...
 
 
 class Reader(Protocol):
-    """Takes in what it reads off a batch itself."""
+    """Receives changes together with the row program to run over them."""
 
-    def take(self, sign: int, batch: Ints, reading: Reading) -> None: ...
+    def take(self, sign: int, batch: Ints, program: RowProgram) -> None: ...
 
 
 class Keeper(Protocol):
     """A node with a state."""
 
-    def settle(self) -> None:
-        """Forget what only matters to the time before the clock's floor."""
+    def expire(self) -> None:
+        """Drop what only matters before the clock's floor."""
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop everything."""
 
     def state(self) -> State: ...
 
@@ -62,74 +62,79 @@ class Fan:
         for consumer in self.consumers:
             consumer.receive(sign, batch)
 
-    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
-        _pass_on(sign, reading(batch), self.consumers)
+    def take(self, sign: int, batch: Ints, program: RowProgram) -> None:
+        _pass_on(sign, program(batch), self.consumers)
 
 
 def _pass_on(sign: int, rows: Ints, consumers: Sequence[Node]) -> None:
-    """Hand rows to consumers, if there are any."""
+    """Pass rows on to consumers, if there are any."""
     if len(rows):
         for consumer in consumers:
             consumer.receive(sign, rows)
 
 
 class Distinct:
-    """Makes a set of what may be a bag: passes on when a row begins or ceases to hold at all.
+    """Removes duplicates: passes on when a row begins or ceases to hold at all.
 
-    Without retractions adding an interval twice does no harm, and a cover is enough. With them the
-    derivations of a row are counted, unless it is known that there is never more than one.
+    Without retractions a store is enough, as adding an interval twice changes nothing. With them
+    the derivations of a row are counted, unless there is never more than one.
     """
 
-    __slots__ = ("_clock", "_listeners", "_profile", "_whole", "consumers", "store")
+    __slots__ = ("_all_columns", "_clock", "_listeners", "_profile", "consumers", "store")
 
     def __init__(self, width: int, clock: Clock, *, counted: bool) -> None:
         self._clock = clock
         self.store = Store(width, clock.floor - 1)
         self._profile = Profile(width, clock.floor - 1) if counted else None
-        self._whole = whole(width)
+        self._all_columns = all_columns(width)
         self.consumers: list[Node] = []
-        # Those consumers that have to be told what is new: others follow the store.
+        # The consumers that receive new rows; the stores of the others follow this one.
         self._listeners = self.consumers
 
     def let_stores_follow(self) -> None:
-        """Where a consumer only keeps what is new, let its store follow this one.
+        """Let the stores of consumers that only keep new rows follow this one.
 
-        From here on there must be no new consumers.
+        No consumer may be added afterwards.
         """
         self._listeners = []
         for consumer in self.consumers:
             if isinstance(consumer, ScanNode) and consumer.follower is not None:
-                self.store.lead(consumer.follower, consumer.reading)
+                self.store.lead(consumer.follower, consumer.program)
             else:
                 self._listeners.append(consumer)
 
     @property
+    def is_counted(self) -> bool:
+        """Are the derivations of a row counted?"""
+        return self._profile is not None
+
+    @property
     def is_leaf(self) -> bool:
-        """Is everything that it takes kept, and nothing passed on?"""
+        """Does it keep everything and pass nothing on?"""
         return self._profile is None and not self.consumers
 
     def receive(self, sign: int, batch: Ints) -> None:
-        self.take(sign, batch, self._whole)
+        self.take(sign, batch, self._all_columns)
 
-    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
+    def take(self, sign: int, batch: Ints, program: RowProgram) -> None:
         floor, store = self._clock.floor, self.store
         if self._profile is not None:
-            batch, reading = self._profile.change(batch, sign, floor, reading), self._whole
+            batch, program = self._profile.change(batch, sign, floor, program), self._all_columns
             if not len(batch):
                 return
         if sign < 0:
-            _pass_on(sign, store.remove(batch, floor, reading), self.consumers)
+            _pass_on(sign, store.remove(batch, floor, program), self.consumers)
         elif self.consumers:
-            _pass_on(sign, store.add(batch, floor, reading), self._listeners)
+            _pass_on(sign, store.add(batch, floor, program), self._listeners)
         else:
-            store.keep(batch, floor, reading)
-        if reading.slowly and store.unread is not None:
-            self.receive(sign, reading.slow(batch[store.unread :]))
+            store.keep(batch, floor, program)
+        if program.fallback and store.stopped_at is not None:
+            self.receive(sign, program.run_fallback(batch[store.stopped_at :]))
 
-    def settle(self) -> None:
-        self.store.settle(self._clock.floor - 1)
+    def expire(self) -> None:
+        self.store.expire(self._clock.floor - 1)
         if self._profile is not None:
-            self._profile.settle(self._clock.floor - 1)
+            self._profile.expire(self._clock.floor - 1)
 
     def clear(self) -> None:
         self.store.clear(self._clock.floor - 1)
@@ -163,24 +168,24 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanNode:
-    """Lets a body formula be read off the rows of its predicate."""
+    """Evaluates a body formula over the rows of its predicate, by a row program."""
 
-    reading: Reading
+    program: RowProgram
     filters: tuple["Patterns", ...]
     target: Reader
 
     @property
     def follower(self) -> Store | None:
-        """The store that takes in all that is read, if that is all that happens."""
+        """The store that receives the result, if nothing else happens to it."""
         target = self.target
-        if self.filters or self.reading.slowly or not isinstance(target, Distinct):
+        if self.filters or self.program.fallback or not isinstance(target, Distinct):
             return None
         return target.store if target.is_leaf else None
 
     def receive(self, sign: int, batch: Ints) -> None:
         for patterns in self.filters:
             batch = patterns.select(batch)
-        self.target.take(sign, batch, self.reading)
+        self.target.take(sign, batch, self.program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +224,14 @@ class Runs:
         self._store = Store(width, clock.floor - 1)
         self.target = target
 
-    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
-        self.settle()
-        rows = self._store.add(batch, -FOREVER, reading, self._run)
+    def take(self, sign: int, batch: Ints, program: RowProgram) -> None:
+        self.expire()
+        rows = self._store.add(batch, -FOREVER, program, self._run)
         if len(rows):
             self.target.receive(sign, rows)
 
-    def settle(self) -> None:
-        self._store.settle(self._clock.floor - 1)
+    def expire(self) -> None:
+        self._store.expire(self._clock.floor - 1)
 
     def clear(self) -> None:
         self._store.clear(self._clock.floor - 1)
@@ -244,8 +249,8 @@ class Runs:
 class Sweep:
     """`always` in general: a row holds where as many time points see it as its window has.
 
-    Takes a row for each time point, at most once; handed on by others, with the time point as the
-    last column, which it drops.
+    Receives a row for each time point, at most once. From other nodes it comes with the time point
+    as the last column, which is dropped.
     """
 
     __slots__ = ("_clock", "_profile", "_without_time", "target")
@@ -253,19 +258,19 @@ class Sweep:
     def __init__(self, profile: Profile, clock: Clock, target: Node) -> None:
         self._clock = clock
         self._profile = profile
-        self._without_time = picking(range(KEYS, KEYS + profile.width))
+        self._without_time = projection(range(KEYS, KEYS + profile.width))
         self.target = target
 
     def receive(self, sign: int, batch: Ints) -> None:
         self.take(sign, batch, self._without_time)
 
-    def take(self, sign: int, batch: Ints, reading: Reading) -> None:
-        changed = self._profile.change(batch, sign, self._clock.floor, reading)
+    def take(self, sign: int, batch: Ints, program: RowProgram) -> None:
+        changed = self._profile.change(batch, sign, self._clock.floor, program)
         if len(changed):
             self.target.receive(sign, changed)
 
-    def settle(self) -> None:
-        self._profile.settle(self._clock.floor - 1)
+    def expire(self) -> None:
+        self._profile.expire(self._clock.floor - 1)
 
     def clear(self) -> None:
         self._profile.clear(self._clock.floor - 1)
@@ -283,20 +288,20 @@ class Sweep:
 class Spread:
     """Turns atoms that hold at the evaluation time into atoms at a time point.
 
-    An atom that holds at every t of [f, h] holds at T = t, seen from t alone: one row for each time
-    point, so they are made only as far as the clock has come.
+    An atom that holds at every t of [f, h] holds at T = t, seen from t alone. That takes one row
+    for each time point, so rows are made only up to the clock.
     """
 
     __slots__ = ("_clock", "_source", "consumers")
 
     def __init__(self, clock: Clock, source: Distinct | None) -> None:
         self._clock = clock
-        # Without a source it spreads what is remembered: seen from every later time point, too.
+        # Without a source it spreads remembered atoms: seen from every later time point, too.
         self._source = source
         self.consumers: list[Node] = []
 
     def tick(self) -> None:
-        """Time has come further: what was promised for the new time points counts now."""
+        """Time has advanced: spread what holds at the new time points."""
         if self._source is not None:
             self.receive(1, self._source.store.rows())
 

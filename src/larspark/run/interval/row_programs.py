@@ -1,4 +1,4 @@
-"""Readings: what comes out of a row by itself, if anything does."""
+"""Row programs: filter, window and projection of one row, as kernels run them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -41,101 +41,101 @@ class Window(NamedTuple):
     every: int = 1
 
 
-class Reading(NamedTuple):
-    """Tests, a window, and columns to pick, as the kernels want them."""
+class RowProgram(NamedTuple):
+    """Tests, a window and a projection, encoded for kernels."""
 
-    numbers: Ints
-    # The same, step by step, for rows that compiled code cannot compare; empty when it always can.
-    slowly: tuple[Step, ...] = ()
+    encoded: Ints
+    # The same as steps, for rows that compiled code cannot compare; empty if it always can.
+    fallback: tuple[Step, ...] = ()
 
     def __call__(self, rows: Ints) -> Ints:
-        """The rows that come out."""
-        read, answered = scan.run(rows, self.numbers)
-        return read if answered else self.slow(rows)
+        """The result over all rows of a batch."""
+        read, answered = scan.run(rows, self.encoded)
+        return read if answered else self.run_fallback(rows)
 
     @property
     def frame(self) -> Ints:
         """The window and the timeline."""
-        return self.numbers[:TESTS]
+        return self.encoded[:TESTS]
 
     @property
     def tests(self) -> Ints:
         """A line for every test."""
-        return self.numbers[FIRST_TEST : self._picks].reshape(-1, TEST_SIZE)
+        return self.encoded[FIRST_TEST : self._picks].reshape(-1, TEST_SIZE)
 
     @property
     def pick(self) -> Ints:
-        """The columns that come out."""
-        return self.numbers[self._picks :]
+        """The columns of the result."""
+        return self.encoded[self._picks :]
 
     @property
     def _picks(self) -> int:
-        return FIRST_TEST + TEST_SIZE * int(self.numbers[TESTS])
+        return FIRST_TEST + TEST_SIZE * int(self.encoded[TESTS])
 
-    def slow(self, rows: Ints) -> Ints:
-        """The rows that come out, whatever has to be compared."""
-        for step in self.slowly:
+    def run_fallback(self, rows: Ints) -> Ints:
+        """The result over all rows, by the fallback steps."""
+        for step in self.fallback:
             rows = step(rows)
         return rows
 
-    def then(self, other: "Reading") -> "Reading":
-        """This reading, and the other one of what comes out of it."""
+    def then(self, other: "RowProgram") -> "RowProgram":
+        """This row program followed by the other one, as one."""
         if self.frame[PINS] or other.frame[MODE] != KEEP:
-            raise ValueError("these readings cannot be done at once")
+            raise ValueError("these row programs cannot be fused")
         own = self.tests.tolist()
         tests = other.tests.copy()
         for column in (LEFT, RIGHT):
-            tests[:, column] = [self.column_read(place) for place in tests[:, column].tolist()]
+            tests[:, column] = [self.source_column(place) for place in tests[:, column].tolist()]
         new = [test for test in tests.tolist() if test not in own]
-        pick = [self.column_read(place) for place in other.pick.tolist()]
+        pick = [self.source_column(place) for place in other.pick.tolist()]
         frame = self.frame.copy()
         frame[PINS] = other.frame[PINS]
         if (tests[:, TEST] == WITHIN).any():
             frame[START : MOVES + 1] = other.frame[START : MOVES + 1]
-        slowly: tuple[Step, ...] = ()
-        if self.slowly or other.slowly:
-            slowly = (*(self.slowly or (self,)), *(other.slowly or (other,)))
-        return Reading(_numbers(frame.tolist(), [*own, *new], pick), slowly)
+        fallback: tuple[Step, ...] = ()
+        if self.fallback or other.fallback:
+            fallback = (*(self.fallback or (self,)), *(other.fallback or (other,)))
+        return RowProgram(_encoded(frame.tolist(), [*own, *new], pick), fallback)
 
-    def column_read(self, column: int) -> int:
-        """The column that a column of what comes out is read from."""
+    def source_column(self, column: int) -> int:
+        """The input column of a column of the result."""
         return column if column == NONE else int(self.pick[column - KEYS])
 
 
-def reading(
+def row_program(
     tests: Sequence[tuple[int, int, int, int]],
     pick: Sequence[int],
     window: Window = Window(),  # noqa: B008 - a named tuple cannot change
-) -> Reading:
-    """A reading of columns, with tests (which, column, other column or NONE, code)."""
+) -> RowProgram:
+    """A row program with tests (comparison, column, other column or NONE, code)."""
     past, future = (NONE if bound is None else bound for bound in (window.past, window.future))
     frame = [window.mode, past, future, window.every, -FOREVER, FOREVER, 0, 0]
-    return Reading(_numbers(frame, tests, pick))
+    return RowProgram(_encoded(frame, tests, pick))
 
 
-def picking(columns: Sequence[int]) -> Reading:
+def projection(columns: Sequence[int]) -> RowProgram:
     """Rows with only some of their columns, in another order."""
-    return reading([], columns)
+    return row_program([], columns)
 
 
-def whole(width: int) -> Reading:
+def all_columns(width: int) -> RowProgram:
     """Rows as they are."""
-    return picking(range(KEYS, KEYS + width))
+    return projection(range(KEYS, KEYS + width))
 
 
-def comparing(
+def comparison_program(
     number: int, left: int, right: int, code: int, width: int, otherwise: Step
-) -> Reading:
-    """Rows whose columns compare well: with each other, or with a code if the right one is NONE."""
-    compared = reading([(number, left, right, code)], range(KEYS, KEYS + width))
+) -> RowProgram:
+    """Rows for which a comparison holds, with a code if the right column is NONE."""
+    compared = row_program([(number, left, right, code)], range(KEYS, KEYS + width))
     if number <= UNEQUAL:
         return compared
-    return Reading(compared.numbers, (otherwise,))
+    return RowProgram(compared.encoded, (otherwise,))
 
 
-def within_timeline(column: int, width: int, clock: Clock, *, pins: bool) -> Reading:
-    """Rows while a column is a time point of the timeline; as the first one it may pin the row."""
-    found = reading([(WITHIN, column, NONE, 0)], range(KEYS, KEYS + width))
+def within_timeline(column: int, width: int, clock: Clock, *, pins: bool) -> RowProgram:
+    """Rows while a column is a time point of the timeline; the first column may pin the row."""
+    found = row_program([(WITHIN, column, NONE, 0)], range(KEYS, KEYS + width))
     found.frame[START] = clock.start
     found.frame[END] = FOREVER if clock.end is None else clock.end
     found.frame[MOVES] = clock.end is None
@@ -143,20 +143,20 @@ def within_timeline(column: int, width: int, clock: Clock, *, pins: bool) -> Rea
     return found
 
 
-def joined_readings(steps: Sequence[Step], last: Reading) -> tuple[tuple[Step, ...], Reading]:
-    """The same steps up to a last reading, with readings that follow each other done at once."""
+def fused(steps: Sequence[Step], last: RowProgram) -> tuple[tuple[Step, ...], RowProgram]:
+    """The steps before a last row program, and that; adjacent row programs become one."""
     found: list[Step] = []
     for step in (*steps, last):
         before = found[-1] if found else None
-        if isinstance(step, Reading) and isinstance(before, Reading):
+        if isinstance(step, RowProgram) and isinstance(before, RowProgram):
             step = before.then(step)
             found.pop()
         found.append(step)
-        if isinstance(step, Reading):
+        if isinstance(step, RowProgram):
             last = step
     return tuple(found[:-1]), last
 
 
-def _numbers(frame: Sequence[int], tests: Sequence[Sequence[int]], pick: Sequence[int]) -> Ints:
+def _encoded(frame: Sequence[int], tests: Sequence[Sequence[int]], pick: Sequence[int]) -> Ints:
     every = [number for test in tests for number in test]
     return np.array([*frame, len(tests), len(pick), *every, *pick], np.int64)

@@ -1,4 +1,4 @@
-"""Where a run stands in time."""
+"""The clock of a run."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from larspark.run.interval.kernels.layout import FOREVER
 class Clock:
     """The timeline, and the evaluation times that are being worked on.
 
-    Everything before `floor` is answered and final; rows about it are of no use any more. The time
-    points from `floor` to `last` are evaluated together.
+    Everything before `floor` is answered and final. The time points from `floor` to `last` are
+    evaluated together.
     """
 
     start: int

@@ -1,9 +1,9 @@
-"""Rows that one engine derives and another one reads, in a stage of its own.
+"""Exchange of derived rows between the stages of a distributed run.
 
-What is derived is handed on as it is kept: an atom seen from evaluation time `from` through `to`,
-at the evaluation time itself or at a time point of its own. It is neither input, which windows
-would go on seeing and tuple windows would count, nor expanded to time points. All that is handed
-on is final, so whoever reads it never has to take it back.
+Derived rows are exchanged as they are stored: an atom seen from evaluation time `from` through
+`to`, at the evaluation time itself or at a time point of its own. They are not input, which windows
+would go on seeing and tuple windows would count, and they are not expanded to time points.
+Exchanged rows are final: they are never retracted.
 """
 
 import json
@@ -25,7 +25,7 @@ _CONSTANTS = b"constants"
 
 
 class Derived(NamedTuple):
-    """What is derived of a predicate: at the evaluation time, or pinned to time points."""
+    """The derived rows of a predicate: at the evaluation time, or pinned to time points."""
 
     signature: Signature
     pinned: bool
@@ -38,7 +38,7 @@ class Derived(NamedTuple):
 
 @dataclass(slots=True)
 class Recorder:
-    """Keeps what a predicate was told to hold and not to hold, to say in the end what held."""
+    """Records the changes of a predicate."""
 
     changes: list[tuple[int, Ints]] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ class Recorder:
         self.changes.append((sign, np.array(batch)))
 
     def rows(self, first: int, last: int) -> Ints | None:
-        """What held within [first, last], as maximal intervals; None when there was nothing."""
+        """What held within [first, last], as maximal intervals; None without any change."""
         if not self.changes:
             return None
         rows = np.concatenate([batch for _, batch in self.changes])
@@ -55,20 +55,20 @@ class Recorder:
 
 
 @dataclass(slots=True)
-class Handover:
-    """What an engine takes over from others, and what it is to hand on."""
+class StageExchange:
+    """The rows that an engine imports from other stages, and the predicates that it exports."""
 
-    given: frozenset[Signature]
+    imported: frozenset[Signature]
     waiting: dict[Derived, Chunk]
-    wanted: frozenset[Signature]
+    exported: frozenset[Signature]
     recorders: dict[Derived, Recorder] = field(default_factory=dict)
 
     def kinds(self, signature: Signature) -> Sequence[bool]:
-        """In which forms a predicate is handed over; without any row as atoms at their time."""
+        """The forms in which a predicate is imported; without any row, at the evaluation time."""
         return [d.pinned for d in self.waiting if d.signature == signature] or [False]
 
     def take(self, upto: int | None) -> Iterator[tuple[Derived, Chunk]]:
-        """The rows that begin up to a time point (or all), which leave."""
+        """Remove and return the rows that begin up to a time point (or all)."""
         for derived, chunk in self.waiting.items():
             count = len(chunk.order)
             if upto is not None:
@@ -78,36 +78,36 @@ class Handover:
                 self.waiting[derived] = chunk.part(count, None)
 
     def codes(self) -> Iterator[Ints]:
-        """All rows that are kept here."""
+        """All rows kept here."""
         yield from (chunk.rows for chunk in self.waiting.values())
         for recorder in self.recorders.values():
             yield from (batch for _, batch in recorder.changes)
 
     def record(self, heads: Mapping[Signature, Mapping[bool, Distinct]]) -> None:
-        """Listen to the predicates that are to be handed on."""
-        for signature in sorted(self.wanted & heads.keys()):
+        """Record the predicates that are exported."""
+        for signature in sorted(self.exported & heads.keys()):
             for pinned, distinct in heads[signature].items():
                 recorder = self.recorders[Derived(signature, pinned)] = Recorder()
                 distinct.consumers.append(recorder)
 
 
-def handed_over(
+def imported_chunks(
     tables: Iterable[tuple[Derived, pa.Table]], constants: Constants
 ) -> dict[Derived, Chunk]:
     """Tables of rows, coded anew, in the order in which they begin."""
-    gathered: dict[Derived, list[Ints]] = {}
+    parts_by_source: dict[Derived, list[Ints]] = {}
     for derived, table in tables:
-        gathered.setdefault(derived, []).append(_coded(derived, table, constants))
+        parts_by_source.setdefault(derived, []).append(_coded(derived, table, constants))
     chunks: dict[Derived, Chunk] = {}
-    for derived, parts in gathered.items():
+    for derived, parts in parts_by_source.items():
         rows = np.concatenate(parts)
         rows = rows[np.argsort(rows[:, FROM], kind="stable")]
         chunks[derived] = Chunk(rows, np.arange(len(rows)))
     return chunks
 
 
-def handed_on(derived: Derived, rows: Ints, values: Sequence[Constant]) -> pa.Table:
-    """Rows as a table of numbers, together with the constants that their codes refer to."""
+def exported_table(derived: Derived, rows: Ints, values: Sequence[Constant]) -> pa.Table:
+    """Rows as a table of integers, together with the constants that their codes refer to."""
     codes = rows[:, derived.arguments :]
     places = np.unique(codes[tags(codes) == TABLE])
     used = {str(code): decode(code, values) for code in places.tolist()}
@@ -118,7 +118,7 @@ def handed_on(derived: Derived, rows: Ints, values: Sequence[Constant]) -> pa.Ta
 
 
 def constants_of(table: pa.Table, place: int) -> tuple[list[Constant], Ints]:
-    """The different constants of an argument of handed rows, and which of them each row has."""
+    """The distinct constants of an argument of exported rows, and which of them each row has."""
     used = json.loads(table.schema.metadata[_CONSTANTS])
     unique, places = np.unique(table[str(place)].to_numpy(), return_inverse=True)
     values = [
@@ -143,7 +143,7 @@ def _coded(derived: Derived, table: pa.Table, constants: Constants) -> Ints:
 
 
 def united(rows: Ints, signs: Ints) -> Ints:
-    """Where the signs of rows sum up to more than nothing, as maximal intervals for each key.
+    """The intervals where the sum of signs is positive, maximal for each key.
 
     >>> rows = np.array([[1, 9, 7], [4, 5, 7], [3, 8, 6], [7, 12, 6]])
     >>> united(rows, np.array([1, -1, 1, 1])).tolist()
@@ -157,7 +157,7 @@ def united(rows: Ints, signs: Ints) -> Ints:
     new = np.ones(len(times), bool)
     new[1:] = (times[1:] != times[:-1]) | (keys[1:] != keys[:-1]).any(axis=1)
     last_here = np.append(new[1:], True)
-    # Behind the last event of a key nothing holds, so sums need not begin anew with each key.
+    # After the last event of a key nothing holds, so sums need not restart with each key.
     holds = np.cumsum(steps)[last_here] > 0
     times, keys = times[last_here], keys[last_here]
     before = np.append(False, holds[:-1])

@@ -75,7 +75,7 @@ class LastTuples:
         self._signature = signature
         self._among = among
         self._past = past
-        # Without hindsight nobody knows the next tuples.
+        # Without hindsight the next tuples are unknown.
         self._future = future if clock.hindsight else 0
         self._clock = clock
         self._width = TO + 2 + signature.arity
@@ -84,7 +84,7 @@ class LastTuples:
         self.clear()
 
     def arrive(self, arrived: Arrived) -> None:
-        """Let elements of all predicates arrive."""
+        """Insert elements of all predicates."""
         counted = {name: self._among.select(name, found) for name, found in arrived.items()}
         every = [found for found in counted.values() if len(found.order)]
         if not every:
@@ -112,12 +112,12 @@ class LastTuples:
         self._pass_on(1, inside)
 
     def _reserve(self, more: int) -> None:
-        """Make room at the end, which members move away from as they get old."""
+        """Make room for more members at the end."""
         oldest, following = self._counters[OLDEST], self._counters[NEXT]
         if following + more <= len(self._members):
             return
         members = self._members[oldest:following]
-        # At most half of the room is full then, so that moving pays.
+        # At most half of the array is full then, so that moving pays.
         if 2 * (len(members) + more) <= len(self._members):
             self._members[: len(members)] = members
         else:
@@ -129,8 +129,8 @@ class LastTuples:
             for consumer in self.consumers:
                 consumer.receive(sign, rows)
 
-    def settle(self) -> None:
-        """Nothing gets old here: only arrivals push out."""
+    def expire(self) -> None:
+        """Nothing expires: only new elements push members out."""
 
     def clear(self) -> None:
         self._members = np.empty((_SMALLEST, ROW + self._width), np.int64)
@@ -183,7 +183,7 @@ class LastOfGroups:
         self.clear()
 
     def arrive(self, arrived: Arrived) -> None:
-        """Let elements of all predicates arrive; those of others are in no group."""
+        """Insert elements of the predicate; those of others are in no group."""
         elements = arrived.get(self._signature)
         if elements is None:
             return
@@ -204,7 +204,7 @@ class LastOfGroups:
         self._pass_on(1, inside[inside[:, FROM] <= inside[:, TO]])
 
     def _with_future(self, rows: Ints) -> Ints:
-        """All elements are known: each is in the window from some before it to some after it."""
+        """The rows with their times in the window, when all elements are known."""
         turns = np.lexsort([np.arange(len(rows)), *(rows[:, column] for column in self._keys)])
         sorted_rows = rows[turns]
         keys = sorted_rows[:, self._keys]
@@ -242,8 +242,8 @@ class LastOfGroups:
         if more > room:
             self._members = grown(self._members, more - room)
 
-    def settle(self) -> None:
-        """Nothing gets old here: only arrivals push out."""
+    def expire(self) -> None:
+        """Nothing expires: only new elements push members out."""
 
     def clear(self) -> None:
         self._groups = np.empty((_SMALLEST, GROUP_KEYS + len(self._keys)), np.int64)

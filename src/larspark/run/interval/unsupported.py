@@ -1,4 +1,4 @@
-"""What the interval engine cannot do, said before it is tried."""
+"""What the interval engine does not support, found before a run."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from larspark.run.protocol import Settings
 
 
 def obstacles(checked: Checked, settings: Settings) -> list[Problem]:
-    """Everything in a program that the interval engine cannot do; none when it can run it."""
+    """Everything in a program that the interval engine does not support."""
     try:
         planned = plan(checked)
     except LarsparkError as error:

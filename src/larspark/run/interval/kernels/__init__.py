@@ -1,1 +1,1 @@
-"""The hot loops, over arrays of 64-bit integers: compiled with Numba where it is installed."""
+"""Kernels: the hot loops, over arrays of 64-bit integers, compiled with Numba if installed."""

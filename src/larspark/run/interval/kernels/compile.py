@@ -1,8 +1,10 @@
-"""Compiled kernels that may be out of date are thrown away.
+"""Kernels and their compilation with Numba.
 
-Numba notices when the file of a kernel changes, but not when a file does that a kernel takes
-helpers or constants from, and a kernel of another layout gives wrong answers without a word. So
-the folder's sources leave their fingerprint beside the compiled code.
+A kernel is run by plain Python at first, and compiled when that pays. Numba caches compiled code on
+disk. It notices when the file of a kernel changes, but not when a file changes from which the
+kernel takes helpers or constants, and a kernel with an outdated layout gives wrong answers. So a
+hash of the folder's sources is kept beside the compiled code, which is removed when the hash
+changes.
 """
 
 import warnings
@@ -18,11 +20,11 @@ import numpy as np
 _STAMP = "kernels.sha256"
 
 
-def forget_outdated(folder: Path) -> None:
+def remove_outdated(folder: Path) -> None:
     """Remove Numba's files for a folder if any of its sources changed since they were made.
 
-    Where nothing can be written Numba keeps them elsewhere, for installed packages, whose files
-    all change at once.
+    If the folder is read-only Numba caches elsewhere; the files of an installed package change all
+    at once.
     """
     cache = folder / "__pycache__"
     stamp = cache / _STAMP
@@ -43,14 +45,14 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# So many seconds Python may work before Numba is loaded, all kernels together.
-PATIENCE = 0.03
-# An array with more lines than this would take Python too long.
-MANY_LINES = 2000
+# Seconds that plain Python may spend in all kernels before they are compiled.
+INTERPRETED_SECONDS = 0.03
+# Arrays with more lines than this take plain Python too long.
+LARGE = 2000
 
 
-class _Workshop:
-    """What all kernels share: the helpers they call, and how much was done without Numba."""
+class _Registry:
+    """What all kernels share: their helpers, and the time spent without Numba."""
 
     def __init__(self) -> None:
         self.helpers: dict[Callable[..., Any], dict[str, object]] = {}
@@ -61,7 +63,7 @@ class _Workshop:
     def compile(
         self, function: Callable[Parameters, Result], options: Mapping[str, object]
     ) -> Callable[Parameters, Result] | None:
-        """The compiled function; None where there is no Numba."""
+        """The compiled function; None without Numba."""
         if self._njit is None and not self._missing:
             self._load()
         if self._njit is None:
@@ -79,35 +81,35 @@ class _Workshop:
         except ImportError:
             self._missing = True
             return
-        # Compiled code finds arrays by their addresses from now on.
+        # Registers how compiled code finds arrays by their addresses.
         import larspark.run.interval.kernels.native  # noqa: F401
 
-        forget_outdated(Path(__file__).parent)
-        # Numba warns of its own inlining here, which concerns nobody who runs a program.
+        remove_outdated(Path(__file__).parent)
+        # A warning about Numba's own inlining, of no use to users.
         warnings.filterwarnings("ignore", category=NumbaIRAssumptionWarning)
         for function, options in self.helpers.items():
             register_jitable(**options)(function)
         self._njit = njit
 
 
-_workshop = _Workshop()
+_registry = _Registry()
 
-# Compiled code counts who refers to an array, also where arrays are only handed to a function that
-# is copied into a loop: up to a hundred times the cost of the work itself. Functions that make no
-# arrays can do without.
-_UNCOUNTED: dict[str, object] = {"_nrt": False}
+# Numba counts references to an array also where it is only passed to a function that is inlined
+# into a loop, at up to a hundred times the cost of the work itself. Functions that allocate no
+# arrays do without.
+_WITHOUT_REFCOUNTS: dict[str, object] = {"_nrt": False}
 
 
-def make_haste() -> None:
-    """There is so much to do that Python would take too long from now on."""
-    _workshop.seconds = max(_workshop.seconds, 2 * PATIENCE)
+def compile_soon() -> None:
+    """Compile kernels from their next call on: there is too much work for plain Python."""
+    _registry.seconds = max(_registry.seconds, 2 * INTERPRETED_SECONDS)
 
 
 class Kernel(Generic[Parameters, Result]):
-    """A function that is run by Python at first, and compiled when it pays.
+    """A function that plain Python runs at first, and that is compiled when it pays.
 
-    It is called by its attribute `run`, which the compiled function replaces: the way there costs
-    nothing then.
+    It is called by its attribute `run`, which the compiled function replaces, so that there is no
+    indirection then.
     """
 
     __slots__ = ("_options", "plain", "run")
@@ -118,49 +120,49 @@ class Kernel(Generic[Parameters, Result]):
         self.run: Callable[Parameters, Result] = self._try
 
     def _try(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        """Let Python do it, unless that would take long or has taken long already."""
+        """Interpret the call, unless that would take long or has taken long already."""
         lines = max((len(arg) for arg in args if isinstance(arg, np.ndarray)), default=0)
-        if _workshop.seconds > PATIENCE or lines > MANY_LINES:
+        if _registry.seconds > INTERPRETED_SECONDS or lines > LARGE:
             self.run = self.compiled()
             return self.run(*args, **kwargs)
         begin = perf_counter()
         result = self.interpret(*args, **kwargs)
-        _workshop.seconds += perf_counter() - begin
+        _registry.seconds += perf_counter() - begin
         return result
 
     def compiled(self) -> Callable[Parameters, Result]:
-        """The function as Numba compiles it; without Numba as Python runs it."""
-        return _workshop.compile(self.plain, self._options) or self.interpret
+        """The compiled function; without Numba the interpreted one."""
+        return _registry.compile(self.plain, self._options) or self.interpret
 
     def interpret(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        """Let Python run the function. Hashes wrap around, which compiled code does silently."""
+        """Run the function in plain Python. Hashes overflow, which compiled code does silently."""
         with np.errstate(over="ignore"):
             return self.plain(*args, **kwargs)
 
 
 def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
-    """Make a kernel of a function that Python code calls."""
+    """Make a kernel of a function that Python code calls and that allocates arrays."""
     return Kernel(function, {})
 
 
 def filling(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
-    """Make a kernel of a function that makes no arrays, but only fills those it is given."""
-    return Kernel(function, _UNCOUNTED)
+    """Make a kernel of a function that only fills the arrays it is given."""
+    return Kernel(function, _WITHOUT_REFCOUNTS)
 
 
 def helper(function: Function) -> Function:
-    """Let kernels call a function that makes no arrays. Loops that take long belong into one."""
-    _workshop.helpers[function] = _UNCOUNTED
+    """Let kernels call a function that allocates no arrays. Long loops belong into one."""
+    _registry.helpers[function] = _WITHOUT_REFCOUNTS
     return function
 
 
 def maker(function: Function) -> Function:
-    """Let kernels call a function that makes arrays."""
-    _workshop.helpers[function] = {"inline": "never"}
+    """Let kernels call a function that allocates arrays."""
+    _registry.helpers[function] = {"inline": "never"}
     return function
 
 
 def inlined(function: Function) -> Function:
-    """Let kernels call a function so small that it is copied into them."""
-    _workshop.helpers[function] = {"inline": "always"}
+    """Let kernels call a small function that is inlined."""
+    _registry.helpers[function] = {"inline": "always"}
     return function

@@ -1,21 +1,80 @@
-"""How many time points a window has: what a count has to reach for `always`."""
+"""Entries and steps of a profile: for every key a count that changes over time."""
 
+from typing import NamedTuple
+
+from larspark.run.interval.kernels.addressing import array_at, entry_ids_at, table_at
 from larspark.run.interval.kernels.compile import helper, inlined, maker
+from larspark.run.interval.kernels.hash_chains import mix
 from larspark.run.interval.kernels.layout import (
     FOREVER,
     KEYS,
     NONE,
-    RING,
+    WHEEL_SIZE,
+    EntryIds,
     Ints,
-    Lines,
-    mix,
 )
-from larspark.run.interval.kernels.store_header import entries_at, lines_at, numbers_at
 
-# The question: one line of numbers. `PAST` and `FUTURE` of NONE are without bound; an `END` of NONE
-# is the evaluation time itself.
+# What is asked of every count, one line of integers: whether it is at least 1 (COUNT_ONE) or the
+# number of time points in a window (COUNT_WINDOW). A `PAST` or `FUTURE` of NONE is without bound;
+# an `END` of NONE is the evaluation time.
 KIND, START, PAST, FUTURE, EVERY, END = 0, 1, 2, 3, 4, 5
 COUNT_ONE, COUNT_WINDOW = 0, 1
+
+# Columns of an entry, one for each key; its steps are a list that ascends in time.
+ENTRY_NEXT = 0  # next entry of the bucket, or of the free list
+ENTRY_SCHEDULE = 1  # next entry of the same wheel slot, or UNSCHEDULED_ENTRY
+FIRST, LAST = 2, 3  # its first and last step
+BASE = 4  # the count before the first step
+LAST_RISE = 5  # a time after which the count does not rise
+ENTRY_KEYS = 6
+# In place of the next entry of a wheel slot: no slot has the entry, as nothing is known to end it.
+UNSCHEDULED_ENTRY = -2
+# The first step of an entry on the free list.
+FREE_ENTRY = -2
+# Columns of a step.
+TIME, CHANGE, STEP_NEXT = 0, 1, 2
+
+# Counters in the header of a profile.
+ENTRIES_USED = 0  # entries ever used
+FREE_ENTRIES = 1  # first entry of the free list
+FREE_ENTRY_COUNT = 2
+LIVE_ENTRIES = 3
+EXPIRED_UPTO = 4  # time up to which entries are expired
+STEPS_USED = 5  # steps ever used
+FREE_STEPS = 6  # first step of the free list
+FREE_STEP_COUNT = 7
+PREFETCHED = 8  # sink for prefetching reads
+# Arrays in the header, each as address and shape.
+ENTRIES = 9  # an entry for every key
+HEADS = 12  # the first entry of every bucket
+WHEEL = 14  # the first entry of every slot of the timing wheel
+STEPS = 16  # the steps of all entries
+QUESTION = 19  # what is asked of every count
+PROFILE_HEADER_SIZE = 21
+
+
+class ProfileArrays(NamedTuple):
+    """The header of a profile and the arrays it refers to."""
+
+    header: Ints
+    entries: Ints
+    heads: EntryIds
+    wheel: Ints
+    steps: Ints
+    question: Ints
+
+
+@maker
+def profile_arrays(header: Ints) -> ProfileArrays:
+    """All arrays of a profile."""
+    return ProfileArrays(
+        header,
+        table_at(header[ENTRIES], header[ENTRIES + 1], header[ENTRIES + 2]),
+        entry_ids_at(header[HEADS], header[HEADS + 1]),
+        array_at(header[WHEEL], header[WHEEL + 1]),
+        table_at(header[STEPS], header[STEPS + 1], header[STEPS + 2]),
+        array_at(header[QUESTION], header[QUESTION + 1]),
+    )
 
 
 @helper
@@ -35,7 +94,7 @@ def window_bounds(question: Ints, t: int) -> tuple[int, int]:
 def first_of_size(question: Ints, wanted: int, low: int, high: int) -> tuple[int, int]:
     """The first stretch of [low, high] where the window has `wanted` time points.
 
-    There may be more after it. Without any, a stretch after `high` comes back.
+    There may be more after it. If there is none, a stretch after `high` is returned.
     """
     if question[EVERY] > 1:
         for t in range(low, high + 1):
@@ -43,8 +102,8 @@ def first_of_size(question: Ints, wanted: int, low: int, high: int) -> tuple[int
             if last - first + 1 == wanted:
                 return t, t
         return high + 1, high + 1
-    # The size of a sliding window is linear in t between the time point where it leaves the start
-    # of the timeline behind, and the one where it reaches the end.
+    # The size of a sliding window is linear in t between the time point at which it leaves the
+    # start of the timeline and the one at which it reaches the end.
     leaves = question[START] + question[PAST] if question[PAST] != NONE else FOREVER
     reaches = FOREVER
     if question[END] != NONE:
@@ -67,64 +126,15 @@ def first_of_size(question: Ints, wanted: int, low: int, high: int) -> tuple[int
     return high + 1, high + 1
 
 
-# Columns of an entry, one for each key.
-ENTRY_NEXT, ENTRY_DUE, FIRST, LAST, BASE, LAST_RISE, ENTRY_KEYS = 0, 1, 2, 3, 4, 5, 6
-# Columns of a step.
-TIME, CHANGE, STEP_NEXT = 0, 1, 2
-# Stands as the first step of an entry that is free.
-DEAD_ENTRY = -2
-# The sheet of a profile begins with its counters: entries ever used, the first free one of them,
-# how many are free, how many are in use, the time up to which everything due has happened; the
-# first three for steps; and a sum that nobody reads.
-USED, FREE, IDLE, LIVE, SETTLED, STEPS_USED, STEPS_FREE, STEPS_IDLE = 0, 1, 2, 3, 4, 5, 6, 7
-TOUCHED = 8
-# Then its arrays, each by its address and its shape: entries, the first of them in every bucket,
-# the first that is due at every turn, and steps; and the question that is asked.
-ENTRIES, HEADS, DUE, STEPS, QUESTION = 9, 12, 14, 16, 19
-PROFILE_SHEET = 21
-# Stands in place of the next entry on a list for one that is on none: nothing is known to end it.
-RESTING = -2
-
-
-@maker
-def entries_of(profile: Ints) -> Ints:
-    """An entry for every key."""
-    return lines_at(profile[ENTRIES], profile[ENTRIES + 1], profile[ENTRIES + 2])
-
-
-@maker
-def heads_of(profile: Ints) -> Lines:
-    """The first entry in every bucket."""
-    return entries_at(profile[HEADS], profile[HEADS + 1])
-
-
-@maker
-def due_of(profile: Ints) -> Ints:
-    """The first entry on the list of every turn."""
-    return numbers_at(profile[DUE], profile[DUE + 1])
-
-
-@maker
-def steps_of(profile: Ints) -> Ints:
-    """The steps of all entries."""
-    return lines_at(profile[STEPS], profile[STEPS + 1], profile[STEPS + 2])
-
-
-@maker
-def question_of(profile: Ints) -> Ints:
-    """What is asked of every count."""
-    return numbers_at(profile[QUESTION], profile[QUESTION + 1])
-
-
 @inlined
-def _new_step(steps: Ints, counters: Ints, time: int, change: int, following: int) -> int:
-    step = counters[STEPS_FREE]
+def _new_step(steps: Ints, header: Ints, time: int, change: int, following: int) -> int:
+    step = header[FREE_STEPS]
     if step != NONE:
-        counters[STEPS_FREE] = steps[step, STEP_NEXT]
-        counters[STEPS_IDLE] -= 1
+        header[FREE_STEPS] = steps[step, STEP_NEXT]
+        header[FREE_STEP_COUNT] -= 1
     else:
-        step = counters[STEPS_USED]
-        counters[STEPS_USED] += 1
+        step = header[STEPS_USED]
+        header[STEPS_USED] += 1
     steps[step, TIME] = time
     steps[step, CHANGE] = change
     steps[step, STEP_NEXT] = following
@@ -132,20 +142,19 @@ def _new_step(steps: Ints, counters: Ints, time: int, change: int, following: in
 
 
 @inlined
-def _free_step(steps: Ints, counters: Ints, step: int) -> None:
-    steps[step, STEP_NEXT] = counters[STEPS_FREE]
-    counters[STEPS_FREE] = step
-    counters[STEPS_IDLE] += 1
+def _free_step(steps: Ints, header: Ints, step: int) -> None:
+    steps[step, STEP_NEXT] = header[FREE_STEPS]
+    header[FREE_STEPS] = step
+    header[FREE_STEP_COUNT] += 1
 
 
 @inlined
-def add_step(
-    entries: Ints, entry: int, steps: Ints, counters: Ints, after: int, time: int, change: int
-) -> int:
-    """Add a change at a time; `after` is a step before it, or NONE. Gives such a step again."""
+def add_step(profile: ProfileArrays, entry: int, after: int, time: int, change: int) -> int:
+    """Add a change at a time; `after` is a step before it, or NONE. Returns such a step again."""
+    header, entries, steps = profile.header, profile.entries, profile.steps
     last = entries[entry, LAST]
     if last != NONE and steps[last, TIME] < time:
-        step = _new_step(steps, counters, time, change, NONE)
+        step = _new_step(steps, header, time, change, NONE)
         steps[last, STEP_NEXT] = step
         entries[entry, LAST] = step
         return last
@@ -163,9 +172,9 @@ def add_step(
                 steps[previous, STEP_NEXT] = following
             if following == NONE:
                 entries[entry, LAST] = previous
-            _free_step(steps, counters, step)
+            _free_step(steps, header, step)
         return previous
-    added = _new_step(steps, counters, time, change, step)
+    added = _new_step(steps, header, time, change, step)
     if previous == NONE:
         entries[entry, FIRST] = added
     else:
@@ -176,13 +185,14 @@ def add_step(
 
 
 @inlined
-def fold(entries: Ints, entry: int, steps: Ints, counters: Ints, upto: int) -> None:
-    """Move the steps up to a time into the base."""
+def fold(profile: ProfileArrays, entry: int, upto: int) -> None:
+    """Fold the steps up to a time into the base."""
+    entries, steps = profile.entries, profile.steps
     step = entries[entry, FIRST]
     while step != NONE and steps[step, TIME] <= upto:
         entries[entry, BASE] += steps[step, CHANGE]
         following = steps[step, STEP_NEXT]
-        _free_step(steps, counters, step)
+        _free_step(steps, profile.header, step)
         step = following
     entries[entry, FIRST] = step
     if step == NONE:
@@ -190,35 +200,28 @@ def fold(entries: Ints, entry: int, steps: Ints, counters: Ints, upto: int) -> N
 
 
 @inlined
-def wait_for_end(entries: Ints, entry: int, steps: Ints, due: Ints, settled: int) -> None:
-    """Let an entry be looked at when its last step is over; a count without steps may rest."""
+def schedule_entry(profile: ProfileArrays, entry: int, now: int) -> None:
+    """Schedule an entry for its last step; a count without steps stays unscheduled."""
+    entries, wheel = profile.entries, profile.wheel
     last = entries[entry, LAST]
     if last == NONE and entries[entry, BASE] != 0:
-        entries[entry, ENTRY_DUE] = RESTING
+        entries[entry, ENTRY_SCHEDULE] = UNSCHEDULED_ENTRY
         return
-    at = settled + 1
+    at = now + 1
     if last != NONE:
-        at = min(max(steps[last, TIME], at), settled + RING - 1)
-    slot = at % RING
-    entries[entry, ENTRY_DUE] = due[slot]
-    due[slot] = entry
+        at = min(max(profile.steps[last, TIME], at), now + WHEEL_SIZE - 1)
+    wheel_slot = at % WHEEL_SIZE
+    entries[entry, ENTRY_SCHEDULE] = wheel[wheel_slot]
+    wheel[wheel_slot] = entry
 
 
 @helper
-def find_entries(
-    entries: Ints,
-    heads: Lines,
-    steps: Ints,
-    counters: Ints,
-    batch: Ints,
-    buckets: Ints,
-    active: Ints,
-) -> None:
-    """The bucket of every batch row.
+def find_entries(profile: ProfileArrays, batch: Ints, buckets: Ints, active: Ints) -> None:
+    """Write the bucket of every batch row.
 
-    The first entries there and their first steps are read already here, all together, so that
-    waiting for memory overlaps.
+    The first entries there and their first steps are prefetched.
     """
+    entries, heads, steps = profile.entries, profile.heads, profile.steps
     for source in range(batch.shape[0]):
         state = 0
         for column in range(KEYS, batch.shape[1]):
@@ -240,14 +243,13 @@ def find_entries(
             active[kept] = entries[active[number], ENTRY_NEXT]
             kept += int(active[kept] != NONE)
         count = kept
-    counters[TOUCHED] = sum_of_reads
+    profile.header[PREFETCHED] = sum_of_reads
 
 
 @inlined
-def find_entry(
-    entries: Ints, heads: Lines, counters: Ints, batch: Ints, source: int, bucket: int
-) -> int:
-    """The entry of a key; if it has to be made, it rests."""
+def find_entry(profile: ProfileArrays, batch: Ints, source: int, bucket: int) -> int:
+    """The entry of a key; a new one is unscheduled."""
+    header, entries, heads = profile.header, profile.entries, profile.heads
     width = batch.shape[1] - KEYS
     entry = heads[bucket]
     while entry != NONE:
@@ -259,17 +261,17 @@ def find_entry(
         if same:
             return entry
         entry = entries[entry, ENTRY_NEXT]
-    entry = counters[FREE]
+    entry = header[FREE_ENTRIES]
     if entry != NONE:
-        counters[FREE] = entries[entry, ENTRY_NEXT]
-        counters[IDLE] -= 1
+        header[FREE_ENTRIES] = entries[entry, ENTRY_NEXT]
+        header[FREE_ENTRY_COUNT] -= 1
     else:
-        entry = counters[USED]
-        counters[USED] += 1
-    counters[LIVE] += 1
+        entry = header[ENTRIES_USED]
+        header[ENTRIES_USED] += 1
+    header[LIVE_ENTRIES] += 1
     entries[entry, ENTRY_NEXT] = heads[bucket]
     heads[bucket] = entry
-    entries[entry, ENTRY_DUE] = RESTING
+    entries[entry, ENTRY_SCHEDULE] = UNSCHEDULED_ENTRY
     entries[entry, FIRST] = NONE
     entries[entry, LAST] = NONE
     entries[entry, BASE] = 0

@@ -1,70 +1,78 @@
-"""Kernels of the cover: for every key the time it holds, as disjoint maximal intervals.
+"""Kernels that add intervals to a store: for every key disjoint maximal intervals.
 
 add  [3,5] to {[1,3], [8,9]}   gives {[1,5], [8,9]}, newly covered: [4,5]
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from larspark.run.interval.kernels.addressing import array_at
 from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
-from larspark.run.interval.kernels.hash_lists import (
+from larspark.run.interval.kernels.hash_chains import (
     append,
+    drop_repeats,
     find_buckets,
+    follow,
     same_keys,
-    without_repetitions,
 )
 from larspark.run.interval.kernels.layout import (
     BLOCK,
-    CHUNKS,
+    CHUNKS_USED,
     DEAD,
-    END,
+    EXPIRED_UPTO,
+    FOLLOWER_FULL,
     FOREVER,
     FRESH,
     FROM,
     HEAD,
     KEYS,
-    LACKING,
     LAP,
-    NO_LINES,
-    NO_ROOM,
-    NO_ROOM_BEHIND,
+    LAST_END,
     NONE,
-    READ,
-    SETTLED,
-    STORE_SHEET,
+    OUTPUT_FULL,
+    RESUMED,
+    ROWS_READ,
+    SHORTAGE,
+    STOPPED_AT,
+    STORE_FULL,
+    STORE_HEADER_SIZE,
     TAIL,
     TO,
-    UNREAD,
     Ints,
-    Places,
-    columns_of,
-    drop_ended,
-    follow,
-    heads_of,
+    StoreArrays,
+    arrays_of,
+    drop_expired,
     put,
-    rows_of,
     slot_of,
 )
-from larspark.run.interval.kernels.scan import PICKS, read_lines
-from larspark.run.interval.kernels.store_header import numbers_at
+from larspark.run.interval.kernels.scan import PICKS, run_program
+
+
+class Emission(NamedTuple):
+    """What is added and what is emitted of it."""
+
+    # Nothing is added before this time point.
+    floor: int
+    # With a `past` that is not NONE a new interval is emitted only where its key has held without a
+    # gap for so long, or since the start of time.
+    start_of_time: int
+    past: int
+    enabled: bool
 
 
 @helper
 def _uncovered(
-    rows: Ints,
-    first: int,
-    head: int,
-    newest: int,
-    block: Ints,
-    source: int,
-    position: int,
+    store: StoreArrays, newest: int, block: Ints, source: int, position: int
 ) -> tuple[int, int]:
     """The first stretch of a row from `position` on that its key does not hold yet.
 
-    Without any, a stretch after the row comes back.
+    If there is none, a stretch after the row is returned.
     """
-    end = block[source, TO]
+    rows, head = store.rows, store.header[HEAD]
+    first, end = head - store.header[LAP], block[source, TO]
     while position <= end:
-        # The covered stretch that comes next.
+        # The next covered stretch.
         begins, ends = end + 1, end
         offset = newest
         while offset != NONE:
@@ -83,18 +91,12 @@ def _uncovered(
 
 
 @helper
-def _take_out(
-    rows: Ints,
-    first: int,
-    head: int,
-    newest: int,
-    block: Ints,
-    source: int,
-    start: int,
-    holder: int,
+def _remove_touched(
+    store: StoreArrays, newest: int, block: Ints, source: int, start: int, holder: int
 ) -> None:
-    """Take out the rows of a key that an interval touches, all but one."""
-    end = block[source, TO]
+    """Remove the rows of a key that an interval touches, all but one."""
+    rows, head = store.rows, store.header[HEAD]
+    first, end = head - store.header[LAP], block[source, TO]
     offset = newest
     while offset != NONE:
         slot = slot_of(first, offset, rows.shape[0])
@@ -109,54 +111,49 @@ def _take_out(
 
 
 @inlined
-def _tell(
-    pieces: Ints, count: int, block: Ints, source: int, low: int, high: int, fills: int
+def _emit(
+    pieces: Ints, count: int, block: Ints, source: int, low: int, high: int, from_time: int
 ) -> int:
-    """Write a piece as far as it is not before `fills`; gives how many lines there are then."""
-    if max(low, fills) > high:
+    """Write a piece as far as it is not before a time; returns the number of lines then."""
+    if max(low, from_time) > high:
         return count
-    put(pieces, count, block, source, max(low, fills), high)
+    put(pieces, count, block, source, max(low, from_time), high)
     return count + 1
 
 
 @helper
 def _add_block(
-    rows: Ints,
-    heads: Places,
-    counters: Ints,
+    store: StoreArrays,
     block: Ints,
-    begin: int,
     stop: int,
     buckets: Ints,
-    floor: int,
-    start_of_time: int,
-    past: int,
-    tells: bool,
+    emission: Emission,
     pieces: Ints,
     count: int,
 ) -> tuple[int, int]:
-    """Add rows [begin, stop) of a block; gives the row that was come to, and the lines told.
+    """Add the first rows of a block; returns the row reached, and the lines of output.
 
-    It stops where there might be no room to tell all of a row.
+    Stops where the output of a row might not fit.
     """
-    head, tail, lap, capacity = counters[HEAD], counters[TAIL], counters[LAP], rows.shape[0]
-    first, latest, settled = head - lap, counters[END], counters[SETTLED]
-    source = begin
+    header, rows, floor, past = store.header, store.rows, emission.floor, emission.past
+    head, tail, capacity = header[HEAD], header[TAIL], rows.shape[0]
+    first, latest, expired_upto = head - header[LAP], header[LAST_END], header[EXPIRED_UPTO]
+    source = 0
     while source < stop:
         start, end = max(block[source, FROM], floor), block[source, TO]
         if start > end:
             source += 1
             continue
-        newest = follow(heads[0, buckets[source, 0]], head, tail - head)
+        newest = follow(store.heads[0, buckets[source, 0]], head, tail - head)
         # The rows of this key that the interval touches; most often there is one or none.
         touched, low, high, holder = 0, start, end, NONE
-        offset, newer, over = newest, NONE, 0
+        offset, newer, expired = newest, NONE, 0
         while offset != NONE:
             slot = slot_of(first, offset, capacity)
             ended, older = rows[slot, TO], rows[slot, block.shape[1]]
-            over += int(ended < settled)
-            if over > 1 and ended < settled:
-                # It is over, and not the only one: whoever comes this way again need not pass it.
+            expired += int(ended < expired_upto)
+            if expired > 1 and ended < expired_upto:
+                # Not the only expired row of the chain: it is unlinked.
                 rows[newer, block.shape[1]] = older
             else:
                 newer = slot
@@ -170,139 +167,116 @@ def _add_block(
                         low, holder = rows[slot, FROM], slot
                     high = max(high, ended)
             offset = follow(older, head, offset)
-        if tells:
+        if emission.enabled:
             if count + touched + 1 > pieces.shape[0]:
                 break
-            fills = -FOREVER if past == NONE or low <= start_of_time else low + past
+            full_from = -FOREVER
+            if past != NONE and low > emission.start_of_time:
+                full_from = low + past
             if touched == 0:
-                count = _tell(pieces, count, block, source, start, end, fills)
+                count = _emit(pieces, count, block, source, start, end, full_from)
             elif touched == 1 and holder != NONE:
                 piece_from = max(start, rows[holder, TO] + 1)
-                count = _tell(pieces, count, block, source, piece_from, end, fills)
+                count = _emit(pieces, count, block, source, piece_from, end, full_from)
             else:
-                piece_from, piece_to = _uncovered(rows, first, head, newest, block, source, start)
+                piece_from, piece_to = _uncovered(store, newest, block, source, start)
                 while piece_from <= end:
-                    count = _tell(pieces, count, block, source, piece_from, piece_to, fills)
-                    piece_from, piece_to = _uncovered(
-                        rows, first, head, newest, block, source, piece_to + 1
-                    )
+                    count = _emit(pieces, count, block, source, piece_from, piece_to, full_from)
+                    piece_from, piece_to = _uncovered(store, newest, block, source, piece_to + 1)
         if touched > 1 or (touched == 1 and holder == NONE):
-            _take_out(rows, first, head, newest, block, source, start, holder)
+            _remove_touched(store, newest, block, source, start, holder)
         latest = max(latest, high)
         if holder != NONE:
             rows[holder, TO] = high
         else:
             if touched > 0:
-                # The new row takes over what others held.
-                counters[FRESH] = FOREVER
-            append(rows, heads, lap, tail, buckets, block, source, low, high)
+                # The new row takes over what older rows held.
+                header[FRESH] = FOREVER
+            append(store, tail, buckets, block, source, low, high)
             tail += 1
         source += 1
-    counters[TAIL] = tail
-    counters[END] = latest
+    header[TAIL] = tail
+    header[LAST_END] = latest
     return source, count
 
 
 @maker
-def _add(
-    store: Ints,
-    batch: Ints,
-    reading: Ints,
-    floor: int,
-    start_of_time: int,
-    past: int,
-    tells: bool,
-    again: bool,
-    pieces: Ints,
-) -> int:
-    """Add what is read off a batch; gives how many lines were written of what is new.
+def _add(header: Ints, batch: Ints, program: Ints, emission: Emission, pieces: Ints) -> int:
+    """Add the result of a row program; returns how many lines were emitted.
 
-    Where something lacks to go on, that is noted, and the complement of the number comes back. What
-    was added until then can be added `again`, it is not told again.
+    If there is no room to go on, the header says why, and the complement of the number is returned.
+    The same batch can then be added again: what was added before is not emitted a second time.
     """
-    rows, heads, columns = rows_of(store), heads_of(store), columns_of(store)
-    if store[CHUNKS] == 0:
-        # A store that tells is settled by those whom it tells.
-        store[SETTLED] = max(store[SETTLED], floor - 1)
-    drop_ended(rows, store, store[SETTLED])
-    if rows.shape[0] - (store[TAIL] - store[HEAD]) < batch.shape[0]:
-        store[LACKING] = NO_ROOM
+    store = arrays_of(header)
+    if header[CHUNKS_USED] == 0:
+        # A store with a timing wheel is expired by those who read what it emits.
+        header[EXPIRED_UPTO] = max(header[EXPIRED_UPTO], emission.floor - 1)
+    drop_expired(store.rows, header, header[EXPIRED_UPTO])
+    if store.rows.shape[0] - (header[TAIL] - header[HEAD]) < batch.shape[0]:
+        header[SHORTAGE] = STORE_FULL
         return ~0
-    if not again:
-        store[FRESH] = store[TAIL]
-    store[UNREAD] = NONE
-    block = np.empty((min(BLOCK, batch.shape[0]), KEYS + reading[PICKS]), np.int64)
-    buckets = np.empty((block.shape[0], heads.shape[0]), np.int64)
+    if header[RESUMED] == 0:
+        header[FRESH] = header[TAIL]
+    header[STOPPED_AT] = NONE
+    block = np.empty((min(BLOCK, batch.shape[0]), KEYS + program[PICKS]), np.int64)
+    buckets = np.empty((block.shape[0], store.heads.shape[0]), np.int64)
     active = np.empty(block.shape[0], np.int64)
     count, read = 0, 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        filled = read_lines(batch, begin, stop, reading, active, block)
+        filled = run_program(batch, begin, stop, program, active, block)
         if filled == NONE:
-            store[UNREAD] = begin
+            header[STOPPED_AT] = begin
             break
         read += filled
-        filled = without_repetitions(block, filled)
-        find_buckets(rows, heads, columns, store, block, filled, buckets, active)
-        done, count = _add_block(
-            rows,
-            heads,
-            store,
-            block,
-            0,
-            filled,
-            buckets,
-            floor,
-            start_of_time,
-            past,
-            tells,
-            pieces,
-            count,
-        )
+        filled = drop_repeats(block, filled)
+        find_buckets(store, block, filled, buckets, active)
+        done, count = _add_block(store, block, filled, buckets, emission, pieces, count)
         if done < filled:
-            store[LACKING] = NO_LINES
+            header[SHORTAGE] = OUTPUT_FULL
+            header[RESUMED] = 1
             return ~count
-    store[READ] += read
+    header[ROWS_READ] += read
+    header[RESUMED] = 0
     return count
 
 
 @kernel
-def cover_add(
-    store: Ints,
+def add_rows(
+    header: Ints,
     batch: Ints,
-    reading: Ints,
+    program: Ints,
     floor: int,
     start_of_time: int,
     past: int,
-    again: bool,
     pieces: Ints,
     followers: Ints,
 ) -> int:
-    """Add what is read off a batch, as far as it is not before `floor`; write what is new of it.
+    """Add the result of a row program from `floor` on; what is newly covered is written.
 
-    With a `past` that is not NONE this is told only as far as its key has held without a gap for so
-    long, or since time started. What is new is added to the stores that follow: each is a line with
-    the address of its sheet, that of a reading, and how many numbers this has.
+    It is also added to the followers: each is a line with the address of a store's header, the
+    address of a row program, and the size of that.
 
-    Gives how many lines are new, or the complement if something lacked (see `_add`).
+    Returns how many lines are new, or the complement if there was no room to go on (see `_add`).
     """
-    count = _add(store, batch, reading, floor, start_of_time, past, True, again, pieces)
+    count = _add(header, batch, program, Emission(floor, start_of_time, past, True), pieces)
     if count <= 0:
         return count
     for number in range(followers.shape[0]):
-        other = numbers_at(followers[number, 0], STORE_SHEET)
-        other_reading = numbers_at(followers[number, 1], followers[number, 2])
-        if _add(other, pieces[:count], other_reading, floor, 0, NONE, False, False, pieces) < 0:
-            # Adding to those before it once more does no harm.
-            store[LACKING] = NO_ROOM_BEHIND
+        other = array_at(followers[number, 0], STORE_HEADER_SIZE)
+        other_program = array_at(followers[number, 1], followers[number, 2])
+        nothing = Emission(floor, 0, NONE, False)
+        if _add(other, pieces[:count], other_program, nothing, pieces) < 0:
+            # Adding to the followers before it once more changes nothing.
+            header[SHORTAGE] = FOLLOWER_FULL
             return ~count
     return count
 
 
 @kernel
-def cover_keep(store: Ints, batch: Ints, reading: Ints, floor: int) -> int:
-    """Add what is read off a batch, when nobody wants to know what is new.
+def keep_rows(header: Ints, batch: Ints, program: Ints, floor: int) -> int:
+    """Add the result of a row program from `floor` on, and emit nothing.
 
-    Gives something below 0 if there was no room, and nothing was added.
+    Returns a number below 0 if there was no room; nothing was added then.
     """
-    return _add(store, batch, reading, floor, 0, NONE, False, False, batch)
+    return _add(header, batch, program, Emission(floor, 0, NONE, False), batch)

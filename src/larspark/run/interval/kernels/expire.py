@@ -1,200 +1,166 @@
-"""Kernels that let time pass over a store: what began, what ended, and whose room is free again.
+"""Kernels that advance time over stores: emit what began and ended, and free room.
 
-    settle  up to 7    tells what began and what ended until 7
-    drop               gives the room of the oldest rows back, and moves those that are not over
-    link               builds the hash tables of all rows anew
+    expire_rows    emits the rows that began and those that ended up to a time point
+    expire_stores  the same for several stores in one call
+    drop_rows      drops the oldest expired rows, and moves live rows that are in the way
+    link_rows      rebuilds the hash tables and the timing wheel
 
-A row is on the list of the time when it becomes due, and perhaps on later ones: what is told of
-once is not told again. A place on a list that was dropped since stands for nothing.
+A row is on the timing wheel at its next event, and perhaps at a later one that is out of date; it
+is emitted once. The id of a row that was dropped meanwhile is skipped.
 """
 
 import numpy as np
 
+from larspark.run.interval.kernels.addressing import array_at
 from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
-from larspark.run.interval.kernels.hash_lists import chunks_needed, wait_for_turn
+from larspark.run.interval.kernels.hash_chains import bucket_of, index_bucket
 from larspark.run.interval.kernels.layout import (
-    CHUNK_COUNT,
-    CHUNK_NEXT,
-    CHUNK_PLACES,
-    CHUNKS,
+    CHUNKS_USED,
     DEAD,
+    EXPIRED_UPTO,
     FOREVER,
-    FREE,
     FRESH,
     FROM,
     HEAD,
+    ID_MASK,
     IN_CHUNK,
     LAP,
-    LINKS,
+    LINK_COLUMN,
     NONE,
-    PLACE_MASK,
-    RING,
-    SEEN,
-    SETTLED,
-    STORE_SHEET,
+    PREFETCHED,
+    SCHEDULED,
+    STORE_HEADER_SIZE,
     TAIL,
     TO,
-    TOUCHED,
-    TURNS,
-    WAITING,
+    UNSCHEDULED,
+    WHEEL_SIZE,
     Ints,
-    Places,
-    bucket_of,
-    chunks_of,
-    columns_of,
-    drop_ended,
-    due_of,
-    heads_of,
-    index_bucket,
+    StoreArrays,
+    arrays_of,
+    drop_expired,
     put,
-    rows_of,
     slot_of,
 )
-from larspark.run.interval.kernels.store_header import numbers_at
+from larspark.run.interval.kernels.timing_wheel import (
+    chunks_needed,
+    schedule,
+    take_row_ids,
+    take_slots,
+)
 
-# A store with more new rows than this is settled by itself.
+# A store with more new rows than this is expired by itself.
 _MANY_NEW = 128
-# Places on lists are looked at so many together.
+# Row ids are worked off in groups of this size.
 _TOGETHER = 5 * IN_CHUNK
 
 
 @maker
-def _wider(told: Ints, begun: int, gone: int) -> Ints:
-    """The same lines at the beginning and at the end, with room for as many again between them."""
-    size = told.shape[0]
-    wider = np.empty((2 * size, told.shape[1]), np.int64)
+def _wider(emitted: Ints, begun: int, ended: int) -> Ints:
+    """The same lines at the beginning and at the end, with as much room again between them."""
+    size = emitted.shape[0]
+    wider = np.empty((2 * size, emitted.shape[1]), np.int64)
     for line in range(begun):
-        put(wider, line, told, line, told[line, FROM], told[line, TO])
-    for line in range(1, gone + 1):
-        low, high = told[size - line, FROM], told[size - line, TO]
-        put(wider, wider.shape[0] - line, told, size - line, low, high)
+        put(wider, line, emitted, line, emitted[line, FROM], emitted[line, TO])
+    for line in range(1, ended + 1):
+        low, high = emitted[size - line, FROM], emitted[size - line, TO]
+        put(wider, wider.shape[0] - line, emitted, size - line, low, high)
     return wider
 
 
 @helper
-def _take_places(chunks: Places, counters: Ints, chunk: int, places: Ints) -> tuple[int, int]:
-    """Take places out of a chain of chunks, as many chunks as fit, and free these.
-
-    Gives the chunk that was come to, and how many places there are.
-    """
-    count = 0
-    while chunk != 0 and count + IN_CHUNK <= places.shape[0]:
-        size = chunks[chunk, CHUNK_COUNT]
-        for number in range(size):
-            places[count + number] = chunks[chunk, CHUNK_PLACES + number]
-        count += size
-        following = chunks[chunk, CHUNK_NEXT]
-        chunks[chunk, CHUNK_NEXT] = counters[FREE]
-        counters[FREE] = chunk
-        chunk = following
-    counters[WAITING] -= count
-    return chunk, count
-
-
-@helper
-def _tell(
-    rows: Ints,
-    chunks: Places,
-    due: Ints,
-    counters: Ints,
+def _emit(
+    store: StoreArrays,
     upto: int,
-    tells_begun: bool,
-    places: Ints,
+    with_begun: bool,
+    row_ids: Ints,
     count: int,
-    told: Ints,
+    emitted: Ints,
     begun: int,
-    gone: int,
+    ended: int,
 ) -> tuple[int, int]:
-    """Tell of the rows at the first `count` places, and let wait what goes on.
+    """Emit the first `count` rows by id, and schedule those that go on.
 
-    There has to be room for all of them. What was dropped or moved away is not told of. Gives how
-    many began and ended.
+    There has to be room for all of them. Rows that were dropped or moved are skipped. Returns how
+    many lines have begun and ended.
     """
-    head, settled = counters[HEAD], counters[SETTLED]
-    first, length, capacity = head - counters[LAP], counters[TAIL] - head, rows.shape[0]
+    header, rows = store.header, store.rows
+    head, before = header[HEAD], header[EXPIRED_UPTO]
+    first, length, capacity = head - header[LAP], header[TAIL] - head, rows.shape[0]
     kept, sum_of_reads = 0, 0
     for number in range(count):
-        offset = (places[number] - head) & PLACE_MASK
-        places[kept] = offset
+        offset = (row_ids[number] - head) & ID_MASK
+        row_ids[kept] = offset
         kept += int(offset < length)
-    # They stand anywhere: they are read together first, so that waiting for memory overlaps. A row
-    # may begin in one line of the cache and end in the next.
+    # The rows lie anywhere: they are read together first, so that memory accesses overlap. A row
+    # may begin in one cache line and end in the next.
     for number in range(kept):
-        slot = slot_of(first, places[number], capacity)
-        sum_of_reads += rows[slot, FROM] + rows[slot, told.shape[1] - 1]
-    counters[TOUCHED] = sum_of_reads
+        slot = slot_of(first, row_ids[number], capacity)
+        sum_of_reads += rows[slot, FROM] + rows[slot, emitted.shape[1] - 1]
+    header[PREFETCHED] = sum_of_reads
     for number in range(kept):
-        offset = places[number]
+        offset = row_ids[number]
         slot = slot_of(first, offset, capacity)
         low, high = rows[slot, FROM], rows[slot, TO]
         if high == DEAD:
             continue
-        if tells_begun and settled < low <= upto:
-            put(told, begun, rows, slot, low, high)
+        if with_begun and before < low <= upto:
+            put(emitted, begun, rows, slot, low, high)
             begun += 1
         if high < upto:
-            gone += 1
-            put(told, told.shape[0] - gone, rows, slot, low, high)
-            # It may be on another list, where it was when it lasted longer.
+            ended += 1
+            put(emitted, emitted.shape[0] - ended, rows, slot, low, high)
+            # It may be scheduled twice: for this end, and for a later one that it had before.
             rows[slot, TO] = DEAD
         else:
-            wait_for_turn(rows, slot, head + offset, chunks, due, counters, upto)
-    return begun, gone
+            schedule(store, slot, head + offset, upto)
+    return begun, ended
 
 
 @maker
-def _settle(store: Ints, upto: int, tells_begun: bool) -> tuple[Ints, int, int]:
-    """Let time pass over a store up to a time point: what began, and what ended before it.
+def _expire(header: Ints, upto: int, with_begun: bool) -> tuple[Ints, int, int]:
+    """Advance a store to a time point: the rows that began, and those that ended before it.
 
-    Both come back in one array, which is quicker to hand over than two, with their numbers: those
-    that began at its beginning, those that ended at its end. A row that ends right there is not
-    over: it may still go on. Rows wait on the lists of the time points that pass; those that were
-    added since time passed last stand together at the tail.
+    Both come in one array, which is quicker to return than two, with their numbers: those that
+    began at its beginning, those that ended at its end. A row that ends right at `upto` may still
+    go on. Scheduled rows are on the wheel; rows added since the last call stand at the tail.
 
-    Places of rows that were dropped or moved fill the lists up. When there might be no room in them
-    nothing happens, and NONE comes back as a number.
+    Ids of rows that were dropped or moved fill the wheel up. If the chunks might not suffice,
+    nothing happens, and NONE is returned as a number.
     """
-    rows, chunks, due = rows_of(store), chunks_of(store), due_of(store)
-    waiting = store[WAITING] + store[TAIL] - store[SEEN]
-    if chunks_needed(waiting) > chunks.shape[0]:
-        return rows, NONE, 0
-    # The lists that were passed are taken before rows are put on others for the time to come.
-    lists = np.empty(min(upto - store[SETTLED], RING), np.int64)
-    for number in range(lists.shape[0]):
-        turn = (store[SETTLED] + 1 + number) & TURNS
-        lists[number] = due[turn]
-        due[turn] = 0
-    # As many may have begun as came, and when time passes evenly about as many have ended.
-    places = np.empty(_TOGETHER, np.int64)
-    seen, tail, begun, gone = store[SEEN], store[TAIL], 0, 0
-    room = (2 * _TOGETHER + tail - seen) * (1 + int(tells_begun))
-    told = np.empty((room, store[LINKS]), np.int64)
-    while seen < tail:
-        count = min(tail - seen, _TOGETHER)
+    store = arrays_of(header)
+    scheduled = header[SCHEDULED] + header[TAIL] - header[UNSCHEDULED]
+    if chunks_needed(scheduled) > store.chunks.shape[0]:
+        return store.rows, NONE, 0
+    # Slots are emptied before rows are scheduled for the time to come.
+    lists = np.empty(min(upto - header[EXPIRED_UPTO], WHEEL_SIZE), np.int64)
+    take_slots(store, upto, lists)
+    # All new rows may have begun, and at a steady rate about as many have ended.
+    row_ids = np.empty(_TOGETHER, np.int64)
+    following, tail, begun, ended = header[UNSCHEDULED], header[TAIL], 0, 0
+    room = (2 * _TOGETHER + tail - following) * (1 + int(with_begun))
+    emitted = np.empty((room, header[LINK_COLUMN]), np.int64)
+    while following < tail:
+        count = min(tail - following, _TOGETHER)
         for number in range(count):
-            places[number] = seen + number
-        seen += count
-        begun, gone = _tell(
-            rows, chunks, due, store, upto, tells_begun, places, count, told, begun, gone
-        )
+            row_ids[number] = following + number
+        following += count
+        begun, ended = _emit(store, upto, with_begun, row_ids, count, emitted, begun, ended)
     for number in range(lists.shape[0]):
         chunk = lists[number]
         while chunk != 0:
-            chunk, count = _take_places(chunks, store, chunk, places)
-            if begun + gone + 2 * count > told.shape[0]:
-                told = _wider(told, begun, gone)
-            begun, gone = _tell(
-                rows, chunks, due, store, upto, tells_begun, places, count, told, begun, gone
-            )
-    store[SETTLED] = upto
-    store[SEEN] = store[TAIL]
-    return told, begun, gone
+            chunk, count = take_row_ids(store, chunk, row_ids)
+            if begun + ended + 2 * count > emitted.shape[0]:
+                emitted = _wider(emitted, begun, ended)
+            begun, ended = _emit(store, upto, with_begun, row_ids, count, emitted, begun, ended)
+    header[EXPIRED_UPTO] = upto
+    header[UNSCHEDULED] = header[TAIL]
+    return emitted, begun, ended
 
 
 @kernel
-def cover_settle(store: Ints, upto: int, tells_begun: bool) -> tuple[Ints, int, int]:
-    """Let time pass over one store; see `_settle`."""
-    return _settle(store, upto, tells_begun)
+def expire_rows(header: Ints, upto: int, with_begun: bool) -> tuple[Ints, int, int]:
+    """Advance one store to a time point; see `_expire`."""
+    return _expire(header, upto, with_begun)
 
 
 @maker
@@ -208,110 +174,103 @@ def _with_room(numbers: Ints, count: int, more: int) -> Ints:
 
 
 @kernel
-def settle_stores(stores: Ints, upto: int, counts: Ints) -> Ints:
-    """Let time pass over stores, given by the addresses of their sheets, up to a time point.
+def expire_stores(headers: Ints, upto: int, counts: Ints) -> Ints:
+    """Advance stores, given by the addresses of their headers, to a time point.
 
-    What began, and what ended before it, comes back store by store as rows in one piece; `counts`
-    tells how many lines each of both has. NONE stands there for a store to which nothing has
-    happened: its lists have no room, or it has so many new rows that copying them takes longer than
-    handing them over by themselves.
+    The rows that began and those that ended before it are returned store by store in one array;
+    `counts` receives how many lines each of both has. NONE marks a store that was left alone: its
+    wheel has no room, or it has so many new rows that copying them takes longer than a call of its
+    own.
     """
     out = np.empty(64, np.int64)
     size = 0
-    for number in range(stores.shape[0]):
-        store = numbers_at(stores[number], STORE_SHEET)
-        begun, gone = 0, 0
-        if store[TAIL] - store[SEEN] > _MANY_NEW:
+    for number in range(headers.shape[0]):
+        header = array_at(headers[number], STORE_HEADER_SIZE)
+        begun, ended = 0, 0
+        if header[TAIL] - header[UNSCHEDULED] > _MANY_NEW:
             begun = NONE
-        elif store[SETTLED] < upto:
-            told, begun, gone = _settle(store, upto, True)
-            width = store[LINKS]
-            out = _with_room(out, size, max(begun + gone, 0) * width)
-            for line in range(begun + gone):
-                source = line if line < begun else told.shape[0] - begun - gone + line
+        elif header[EXPIRED_UPTO] < upto:
+            emitted, begun, ended = _expire(header, upto, True)
+            width = header[LINK_COLUMN]
+            out = _with_room(out, size, max(begun + ended, 0) * width)
+            for line in range(begun + ended):
+                source = line if line < begun else emitted.shape[0] - begun - ended + line
                 for column in range(width):
-                    out[size + column] = told[source, column]
+                    out[size + column] = emitted[source, column]
                 size += width
         counts[number, 0] = begun
-        counts[number, 1] = gone
+        counts[number, 1] = ended
     return out[:size]
 
 
 @inlined
-def _link(rows: Ints, slot: int, place: int, heads: Places, columns: Ints, links: int) -> None:
+def _link(store: StoreArrays, slot: int, row_id: int) -> None:
     """Put a row in front of its chain in every hash table."""
+    rows, heads, links = store.rows, store.heads, store.header[LINK_COLUMN]
     mask = heads.shape[1] - 1
     for table in range(heads.shape[0]):
         if table == 0:
             bucket = bucket_of(rows, slot, links, mask)
         else:
-            bucket = index_bucket(rows, slot, columns, table - 1, mask)
+            bucket = index_bucket(rows, slot, store.columns, table - 1, mask)
         rows[slot, links + table] = heads[table, bucket]
-        heads[table, bucket] = place & PLACE_MASK
+        heads[table, bucket] = row_id & ID_MASK
 
 
 @helper
-def _drop(rows: Ints, heads: Places, columns: Ints, counters: Ints, wanted: int) -> int:
-    """Drop and move rows, as `cover_drop` tells."""
-    settled = counters[SETTLED]
-    drop_ended(rows, counters, settled)
-    head, tail, lap, capacity = counters[HEAD], counters[TAIL], counters[LAP], rows.shape[0]
-    links, end = counters[LINKS], tail
-    unseen = counters[SEEN] if counters[CHUNKS] > 0 else tail
+def _drop(store: StoreArrays, wanted: int) -> int:
+    """Drop and move rows, see `drop_rows`."""
+    header, rows = store.header, store.rows
+    upto = header[EXPIRED_UPTO]
+    drop_expired(rows, header, upto)
+    head, tail, lap, capacity = header[HEAD], header[TAIL], header[LAP], rows.shape[0]
+    links, end = header[LINK_COLUMN], tail
+    unscheduled = header[UNSCHEDULED] if header[CHUNKS_USED] > 0 else tail
     most = end + wanted // 4
     while head < end and tail <= most and capacity - (tail - head) < wanted:
         slot, other = head - lap, slot_of(0, tail - lap, capacity)
         head += 1
         if head - lap == capacity:
             lap = head
-        if rows[slot, TO] == DEAD or (rows[slot, TO] < settled and head <= unseen):
+        if rows[slot, TO] == DEAD or (rows[slot, TO] < upto and head <= unscheduled):
             continue
-        # Nothing in it holds only what was added last, but that cannot be read off its place.
-        counters[FRESH] = FOREVER
+        # A moved row has a new id, but nothing in it was added last.
+        header[FRESH] = FOREVER
         for column in range(links):
             rows[other, column] = rows[slot, column]
-        _link(rows, other, tail, heads, columns, links)
+        _link(store, other, tail)
         tail += 1
-    counters[HEAD] = head
-    counters[TAIL] = tail
-    counters[LAP] = lap
+    header[HEAD] = head
+    header[TAIL] = tail
+    header[LAP] = lap
     return tail - end
 
 
 @kernel
-def cover_drop(store: Ints, wanted: int) -> int:
-    """Drop the oldest rows that ended before what is settled, until so many more have room.
+def drop_rows(header: Ints, wanted: int) -> int:
+    """Drop the oldest expired rows until there is room for so many more.
 
-    Rows that stand in the way, because they still hold, move to the tail; none more than once, and
-    not too many. Gives how many that were.
+    Live rows that are in the way move to the tail, none more than once and not too many. Returns
+    how many were moved.
     """
-    return _drop(rows_of(store), heads_of(store), columns_of(store), store, wanted)
+    return _drop(arrays_of(header), wanted)
 
 
 @helper
-def _link_all(
-    rows: Ints, heads: Places, columns: Ints, chunks: Places, due: Ints, counters: Ints
-) -> None:
+def _link_all(store: StoreArrays) -> None:
+    header, heads, wheel = store.header, store.heads, store.wheel
     for table in range(heads.shape[0]):
         for bucket in range(heads.shape[1]):
-            heads[table, bucket] = (counters[HEAD] - 1) & PLACE_MASK
-    for turn in range(due.shape[0]):
-        due[turn] = 0
-    for slot in range(counters[TAIL] - counters[HEAD]):
-        place = counters[HEAD] + slot
-        _link(rows, slot, place, heads, columns, counters[LINKS])
-        if due.shape[0] > 0:
-            wait_for_turn(rows, slot, place, chunks, due, counters, counters[SETTLED])
+            heads[table, bucket] = (header[HEAD] - 1) & ID_MASK
+    for wheel_slot in range(wheel.shape[0]):
+        wheel[wheel_slot] = 0
+    for slot in range(header[TAIL] - header[HEAD]):
+        _link(store, slot, header[HEAD] + slot)
+        if wheel.shape[0] > 0:
+            schedule(store, slot, header[HEAD] + slot, header[EXPIRED_UPTO])
 
 
 @kernel
-def cover_link(store: Ints) -> None:
-    """Link all rows anew; they stand at the beginning of the ring."""
-    _link_all(
-        rows_of(store),
-        heads_of(store),
-        columns_of(store),
-        chunks_of(store),
-        due_of(store),
-        store,
-    )
+def link_rows(header: Ints) -> None:
+    """Rebuild the hash tables and the wheel of a store whose rows begin at slot 0."""
+    _link_all(arrays_of(header))

@@ -3,7 +3,8 @@
 import numpy as np
 
 from larspark.run.interval.kernels.compile import filling, kernel
-from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints, mix
+from larspark.run.interval.kernels.hash_chains import mix
+from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 
 # Columns of a group, and of a member; a member's columns after that are those of its batch row.
@@ -16,10 +17,10 @@ GROUPS_USED, MEMBERS_USED, MEMBERS_FREE, MEMBERS_IDLE, ARRIVED = 0, 1, 2, 3, 4
 def group_arrivals(
     groups: Ints, heads: Ints, members: Ints, counters: Ints, batch: Ints, keys: Ints, size: int
 ) -> tuple[Ints, Ints]:
-    """Let the rows of a batch arrive in order, each pushing out the one `size` before it.
+    """Insert the rows of a batch in order, each pushing out the one `size` before it.
 
-    Gives the rows with the times they are in the window, as far as known; and the rows from
-    earlier on that are pushed out, with the time from which they are out.
+    Returns the rows with their times in the window, as far as known; and the earlier rows that are
+    pushed out, with the time from which they are out.
     """
     width = batch.shape[1]
     inside = np.empty(batch.shape, np.int64)
@@ -90,7 +91,7 @@ def group_arrivals(
 
 @filling
 def group_rebuild(groups: Ints, heads: Ints, counters: Ints, width: int) -> None:
-    """Enter all groups anew into a hash table that has grown."""
+    """Enter all groups into a hash table that has grown."""
     for bucket in range(heads.shape[0]):
         heads[bucket] = NONE
     for group in range(counters[GROUPS_USED]):
@@ -104,7 +105,7 @@ def group_rebuild(groups: Ints, heads: Ints, counters: Ints, width: int) -> None
 
 @kernel
 def group_members(groups: Ints, members: Ints, counters: Ints) -> Ints:
-    """All members, group by group, as they stand in their array."""
+    """The lines of all members, group by group."""
     used = counters[MEMBERS_USED] - counters[MEMBERS_IDLE]
     out = np.empty((used, members.shape[1]), np.int64)
     count = 0

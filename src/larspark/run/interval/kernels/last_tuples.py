@@ -23,11 +23,11 @@ def last_arrivals(
     future: int,
     start: int,
 ) -> tuple[Ints, Ints]:
-    """Let elements arrive at ascending times: those of the batch, at their places, and others.
+    """Insert elements at ascending times: those of the batch, at their places, and others.
 
     An element is in the window until the one `past` after it arrives, and from when the one
-    `future` before it does. Gives the rows with the times they are in the window, as far as known;
-    and the rows from earlier on that are pushed out, with the time from which they are out.
+    `future` before it does. Returns the rows with their times in the window, as far as known; and
+    the earlier rows that are pushed out, with the time from which they are out.
     """
     width = batch.shape[1]
     before = counters[ARRIVED]

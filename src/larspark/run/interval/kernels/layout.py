@@ -1,188 +1,138 @@
-"""Where things stand in the arrays that kernels share.
+"""Memory layout of batches and stores, shared by all kernels.
 
-A *batch* holds rows with their evaluation times: `FROM`, `TO`, then the key columns.
+A *batch* is a table of rows with their evaluation times: `FROM`, `TO`, then the key columns.
 
-A *store* keeps such rows in a ring, each with its links in the hash tables behind it, where one
-look into memory finds both: new ones come to the tail, and what is over is dropped from the head. A
-row is known by its place in the row of all rows there ever were; in hash tables and links stand the
-32 lowest bits of that. Chains lead from newer to older rows, so a chain ends where it leads to a
-place that is dropped, or that is not older. Nothing needs to be unlinked; whoever adds to a chain
-takes out what is over, so that it stays short.
+A *store* keeps such rows in a ring buffer, each with its hash chain links behind the key columns,
+so that one memory access finds both. New rows are appended at the tail, expired rows are dropped
+from the head. Every row has a monotonically increasing row id; hash tables and links hold its 32
+lowest bits. Chains lead from newer to older rows: a chain ends at a link to a dropped row or to a
+row that is not older. Nothing is unlinked when a row expires; adding to a chain removes the expired
+rows it passes, so chains stay short.
 
-Kernels are handed the *sheet* of a store: its counters, and where its arrays are.
+Kernels receive the *header* of a store, an array of integers: counters, then the address and shape
+of every other array. docs/development/kernels.md shows a store in memory.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from larspark.run.interval.kernels.addressing import array_at, row_ids_at, table_at
 from larspark.run.interval.kernels.compile import helper, inlined, maker
-from larspark.run.interval.kernels.store_header import lines_at, numbers_at, places_at
 
 Ints = NDArray[np.int64]
-Places = NDArray[np.uint32]
-Lines = NDArray[np.int32]
+RowIds = NDArray[np.uint32]
+EntryIds = NDArray[np.int32]
 
 # Later than every time point; sums of two of them still fit 64 bits.
 FOREVER = 1 << 60
-# Stands for the end of a row that was taken out.
+# The end of a row that was removed.
 DEAD = -(1 << 61)
+NONE = -1
 
 FROM, TO, KEYS = 0, 1, 2
 
-# The sheet of a store begins with its counters: the places of its oldest row and of the next one,
-# the place of the oldest lap of the ring, the time up to which time has passed, the place from
-# which on rows were not looked at since then, the place from which on rows hold only what was added
-# last, a time point after which no row holds, how many rows were read, the line of a batch at which
-# reading had to stop (NONE: nowhere), a sum that nobody reads, the column in which links begin, the
-# number of the next chunk that was never used (0: the store tells nothing), the first of those that
-# are free again, how many places stand in chunks, and what adding lacked to go on: room in the
-# store, lines to tell what is new, or room in a store that follows.
-HEAD, TAIL, LAP, SETTLED, SEEN, FRESH, END, READ, UNREAD, TOUCHED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-LINKS, CHUNKS, FREE, WAITING, LACKING = 10, 11, 12, 13, 14
-NO_ROOM, NO_LINES, NO_ROOM_BEHIND = 0, 1, 2
-# Then its arrays, each by its address and its shape: rows, heads of the chains in every hash table,
-# the columns of those over some columns, lists of due rows, and the chunks of these.
-ROWS, HEADS, COLUMNS, DUE, CHUNK_LINES = 15, 18, 21, 24, 26
-STORE_SHEET = 29
+# Counters in the header of a store.
+HEAD = 0  # row id of the oldest row
+TAIL = 1  # row id of the next row
+LAP = 2  # row id of the row in slot 0 of the ring
+EXPIRED_UPTO = 3  # time up to which rows are expired
+UNSCHEDULED = 4  # first row id that is not on the timing wheel yet
+FRESH = 5  # first row id of the rows that hold only what was added last
+LAST_END = 6  # a time after which no row holds
+ROWS_READ = 7  # rows added so far, duplicates included
+STOPPED_AT = 8  # batch line at which a row program had to stop, or NONE
+PREFETCHED = 9  # sink for prefetching reads, which the compiler would drop otherwise
+LINK_COLUMN = 10  # column of the first hash chain link
+CHUNKS_USED = 11  # next wheel chunk that was never used; 0: the store has no timing wheel
+FREE_CHUNKS = 12  # first chunk of the free list
+SCHEDULED = 13  # row ids on the wheel
+SHORTAGE = 14  # why adding stopped: STORE_FULL, OUTPUT_FULL or FOLLOWER_FULL
+RESUMED = 15  # 1: the next call goes on with a batch that stopped for lack of output
+STORE_FULL, OUTPUT_FULL, FOLLOWER_FULL = 0, 1, 2
+# Arrays in the header, each as address and shape.
+ROWS = 16  # the ring of rows with their links
+HEADS = 19  # for every hash table the newest row id of every bucket
+COLUMNS = 22  # for every index its key columns, padded with NONE
+WHEEL = 25  # for every slot of the timing wheel its newest chunk
+CHUNK_TABLE = 27  # the chunks of the wheel
+STORE_HEADER_SIZE = 30
 
-# Rows are looked up so many together: waiting for memory overlaps, and what was waited for is
-# still in the first-level cache when it is used.
+# Rows are looked up in blocks: memory accesses overlap, and the fetched lines are still in the
+# first-level cache when they are used.
 BLOCK = 64
-# So many rows of a chain are fetched ahead; most chains are shorter.
+# How many rows of a chain are prefetched; most chains are shorter.
 DEPTH = 4
 
-NONE = -1
+ID_MASK = (1 << 32) - 1
 
-PLACE_MASK = (1 << 32) - 1
+# Slots of the timing wheel, one for each time point ahead; later ones share the last slot. A power
+# of two, so that the slot of a time point is found by masking.
+WHEEL_SIZE = 256
+WHEEL_MASK = WHEEL_SIZE - 1
 
-# How many time points ahead due rows are sorted; those due later wait in the last list. With a
-# power of two the turn of a time point is found by masking.
-RING = 256
-TURNS = RING - 1
-
-# A list of due rows is a chain of chunks, each as large as a line of the cache: the number of the
-# next chunk, how many places of rows there are, and those. The number 0 stands for no chunk.
-CHUNK_NEXT, CHUNK_COUNT, CHUNK_PLACES, CHUNK = 0, 1, 2, 16
-IN_CHUNK = CHUNK - CHUNK_PLACES
+# A slot of the wheel is a list of chunks, each as large as a cache line: the number of the next
+# chunk, how many row ids it holds, and these. Chunk 0 stands for the end of the list.
+CHUNK_NEXT, CHUNK_COUNT, CHUNK_IDS, CHUNK = 0, 1, 2, 16
+IN_CHUNK = CHUNK - CHUNK_IDS
 
 
-@maker
-def rows_of(store: Ints) -> Ints:
-    """The rows of a store, with their links."""
-    return lines_at(store[ROWS], store[ROWS + 1], store[ROWS + 2])
+class StoreArrays(NamedTuple):
+    """The header of a store and the arrays it refers to."""
 
-
-@maker
-def heads_of(store: Ints) -> Places:
-    """Where the chains of every hash table begin."""
-    return places_at(store[HEADS], store[HEADS + 1], store[HEADS + 2])
+    header: Ints
+    rows: Ints
+    heads: RowIds
+    columns: Ints
+    wheel: Ints
+    chunks: RowIds
 
 
 @maker
-def columns_of(store: Ints) -> Ints:
-    """The columns of the hash tables over some columns."""
-    return lines_at(store[COLUMNS], store[COLUMNS + 1], store[COLUMNS + 2])
+def rows_of(header: Ints) -> Ints:
+    """The ring of rows with their links."""
+    return table_at(header[ROWS], header[ROWS + 1], header[ROWS + 2])
 
 
 @maker
-def due_of(store: Ints) -> Ints:
-    """The first chunk of the list of every turn."""
-    return numbers_at(store[DUE], store[DUE + 1])
-
-
-@maker
-def chunks_of(store: Ints) -> Places:
-    """The chunks of lists."""
-    return places_at(store[CHUNK_LINES], store[CHUNK_LINES + 1], store[CHUNK_LINES + 2])
-
-
-@inlined
-def mix(state: int, value: int) -> int:
-    """One step of the hash: multiply by the golden ratio, fold the high half onto the low."""
-    state = (state ^ value) * -7046029254386353131
-    return state ^ (state >> 32)
-
-
-@inlined
-def bucket_of(rows: Ints, row: int, links: int, mask: int) -> int:
-    """Where in the hash table over all keys a row belongs; its keys end where links begin."""
-    state = 0
-    for column in range(KEYS, links):
-        state = mix(state, rows[row, column])
-    return state & mask
-
-
-@inlined
-def index_bucket(rows: Ints, row: int, columns: Ints, index: int, mask: int) -> int:
-    """Where in the hash table over some columns a row belongs."""
-    state = 0
-    for number in range(columns.shape[1]):
-        if columns[index, number] == NONE:
-            break
-        state = mix(state, rows[row, columns[index, number]])
-    return state & mask
-
-
-@inlined
-def follow(place: int, head: int, limit: int) -> int:
-    """How far from the head a place is; NONE when that is not below the limit."""
-    offset = (place - head) & PLACE_MASK
-    return (offset + 1) * int(offset < limit) - 1
+def arrays_of(header: Ints) -> StoreArrays:
+    """All arrays of a store."""
+    return StoreArrays(
+        header,
+        rows_of(header),
+        row_ids_at(header[HEADS], header[HEADS + 1], header[HEADS + 2]),
+        table_at(header[COLUMNS], header[COLUMNS + 1], header[COLUMNS + 2]),
+        array_at(header[WHEEL], header[WHEEL + 1]),
+        row_ids_at(header[CHUNK_TABLE], header[CHUNK_TABLE + 1], header[CHUNK_TABLE + 2]),
+    )
 
 
 @inlined
 def slot_of(first: int, offset: int, capacity: int) -> int:
-    """Where in the ring a row stands that is `offset` after the one in slot `first`."""
+    """The ring slot of the row `offset` after the one in slot `first`."""
     return first + offset - capacity * int(first + offset >= capacity)
 
 
 @helper
-def touch_chains(
-    rows: Ints, counters: Ints, link: int, active: Ints, count: int, sum_of_reads: int
-) -> None:
-    """Read the first rows of `count` chains, which begin at these offsets from the head.
+def drop_expired(rows: Ints, header: Ints, upto: int) -> None:
+    """Drop the oldest rows that ended before a time point.
 
-    One row of every chain is read before the next of any: waiting for memory overlaps, and the rows
-    are at hand when they are looked at one chain after the other.
+    A store with a timing wheel keeps a row until its end was emitted.
     """
-    head = counters[HEAD]
-    first, length = head - counters[LAP], counters[TAIL] - head
-    for _ in range(DEPTH):
-        for number in range(count):
-            active[number] = slot_of(first, active[number], rows.shape[0])
-        # The less there is to do in a loop besides reading, the more reads are under way at once.
-        # A row may begin in one line of the cache and end in the next.
-        for number in range(count):
-            sum_of_reads += rows[active[number], FROM]
-            active[number] = rows[active[number], link]
-        kept = 0
-        for number in range(count):
-            older = follow(active[number], head, length)
-            active[kept] = older
-            kept += int(older != NONE)
-        count = kept
-    counters[TOUCHED] = sum_of_reads
-
-
-@helper
-def drop_ended(rows: Ints, counters: Ints, settled: int) -> None:
-    """Give the room back of the oldest rows, as far as they ended before a time point.
-
-    In a store that tells, they are there until that was told of them.
-    """
-    head, lap = counters[HEAD], counters[LAP]
-    end = counters[SEEN] if counters[CHUNKS] > 0 else counters[TAIL]
-    while head < end and rows[head - lap, TO] < settled:
+    head, lap = header[HEAD], header[LAP]
+    end = header[UNSCHEDULED] if header[CHUNKS_USED] > 0 else header[TAIL]
+    while head < end and rows[head - lap, TO] < upto:
         head += 1
         if head - lap == rows.shape[0]:
             lap = head
-    counters[HEAD] = head
-    counters[LAP] = lap
+    header[HEAD] = head
+    header[LAP] = lap
 
 
 @maker
 def enlarged(lines: Ints) -> Ints:
-    """The same lines with room for as many again, and a few."""
+    """The same lines in an array of twice the size, and a few."""
     larger = np.empty((2 * lines.shape[0] + 8, lines.shape[1]), np.int64)
     for line in range(lines.shape[0]):
         for column in range(lines.shape[1]):
@@ -191,12 +141,12 @@ def enlarged(lines: Ints) -> Ints:
 
 
 @inlined
-def put(out: Ints, count: int, rows: Ints, row: int, low: int, high: int) -> None:
-    """Write a row with another interval as line number `count` of the output, or an output in it.
+def put(out: Ints, line: int, rows: Ints, row: int, low: int, high: int) -> None:
+    """Write a row with another interval as a line of the output.
 
-    Nothing is returned: handing arrays around costs more than the writing.
+    Nothing is returned: passing arrays around costs more than the writing.
     """
-    out[count, FROM] = low
-    out[count, TO] = high
+    out[line, FROM] = low
+    out[line, TO] = high
     for column in range(KEYS, min(rows.shape[1], out.shape[1])):
-        out[count, column] = rows[row, column]
+        out[line, column] = rows[row, column]

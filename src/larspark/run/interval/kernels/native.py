@@ -1,4 +1,4 @@
-"""How compiled code finds an array by its address. Only imported where there is Numba."""
+"""Compiled code that makes an array of an address. Imported only where Numba is installed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic, overload
 
-from larspark.run.interval.kernels.store_header import entries_at, lines_at, numbers_at, places_at
+from larspark.run.interval.kernels.addressing import array_at, entry_ids_at, row_ids_at, table_at
 
 
 def _pointer_to(kind: Any) -> Any:
-    """A function that makes a pointer to numbers of a kind of an address."""
+    """An intrinsic that casts an address to a pointer to elements of a type."""
 
     @intrinsic
     def pointer(typing_context: Any, address: Any) -> Any:
@@ -23,38 +23,38 @@ def _pointer_to(kind: Any) -> Any:
     return pointer
 
 
-_to_numbers = _pointer_to(types.int64)
-_to_places = _pointer_to(types.uint32)
+_to_integers = _pointer_to(types.int64)
+_to_row_ids = _pointer_to(types.uint32)
 _to_entries = _pointer_to(types.int32)
 
 Found = Callable[..., Any]
 
 
-@overload(numbers_at)
+@overload(array_at)
 def _numbers(address: Any, count: Any) -> Found:
     def found(address: Any, count: Any) -> Any:
-        return carray(_to_numbers(address), (count,))
+        return carray(_to_integers(address), (count,))
 
     return found
 
 
-@overload(lines_at)
+@overload(table_at)
 def _lines(address: Any, lines: Any, columns: Any) -> Found:
     def found(address: Any, lines: Any, columns: Any) -> Any:
-        return carray(_to_numbers(address), (lines, columns))
+        return carray(_to_integers(address), (lines, columns))
 
     return found
 
 
-@overload(places_at)
+@overload(row_ids_at)
 def _places(address: Any, lines: Any, columns: Any) -> Found:
     def found(address: Any, lines: Any, columns: Any) -> Any:
-        return carray(_to_places(address), (lines, columns))
+        return carray(_to_row_ids(address), (lines, columns))
 
     return found
 
 
-@overload(entries_at)
+@overload(entry_ids_at)
 def _entries(address: Any, count: Any) -> Found:
     def found(address: Any, count: Any) -> Any:
         return carray(_to_entries(address), (count,))

@@ -1,8 +1,15 @@
-"""Kernels that look rows up: joins intersect intervals, subtraction leaves what is not covered."""
+"""The kernel that looks batch rows up in a store: join and subtract.
+
+join      [3,9] with {[1,4], [8,12]}   gives [3,4], [8,9]
+subtract  {[1,4], [8,12]} from [3,9]   gives [5,7]
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from larspark.run.interval.kernels.compile import helper, inlined, kernel
+from larspark.run.interval.kernels.hash_chains import follow, mix, prefetch_chains
 from larspark.run.interval.kernels.layout import (
     BLOCK,
     FRESH,
@@ -10,94 +17,92 @@ from larspark.run.interval.kernels.layout import (
     HEAD,
     KEYS,
     LAP,
-    LINKS,
+    LINK_COLUMN,
     NONE,
     TAIL,
     TO,
     Ints,
-    Places,
+    StoreArrays,
+    arrays_of,
     enlarged,
-    follow,
-    heads_of,
-    mix,
     put,
-    rows_of,
     slot_of,
-    touch_chains,
 )
 
-# How rows are looked up: the number of the hash table, whether only by what is old, where the
-# columns begin that are compared with those of the store, where those begin that come out; then the
-# columns of the store, and these.
-TABLE, OLD, PAIRED, PICKED, FIRST_KEY = 0, 1, 2, 3, 4
+# A lookup as kernels receive it: JOIN, JOIN_OLD or SUBTRACT; the number of the hash table; where
+# the batch columns that are compared and the picked columns begin; then the key columns of the
+# store, the batch columns, and the picks. Subtracting keeps all columns and needs no picks.
+HOW, TABLE, PAIRED, PICKED, FIRST_KEY = 0, 1, 2, 3, 4
+# JOIN_OLD leaves out the rows that hold only what was added last.
+JOIN, JOIN_OLD, SUBTRACT = 0, 1, 2
+
+
+class Lookup(NamedTuple):
+    """A batch, and how its rows are looked up."""
+
+    batch: Ints
+    row_keys: Ints
+    keys: Ints
+    # Columns of the output: of the batch by number, of the store by the complement of the number.
+    picks: Ints
+    table: int
+    # Rows at this offset from the head or after it are left out.
+    fresh: int
 
 
 @inlined
-def _matches(rows: Ints, row: int, row_keys: Ints, batch: Ints, source: int, keys: Ints) -> bool:
-    for number in range(keys.shape[0]):
-        if rows[row, row_keys[number]] != batch[source, keys[number]]:
+def _matches(rows: Ints, row: int, lookup: Lookup, source: int) -> bool:
+    for number in range(lookup.keys.shape[0]):
+        if rows[row, lookup.row_keys[number]] != lookup.batch[source, lookup.keys[number]]:
             return False
     return True
 
 
 @helper
 def _find_newest(
-    rows: Ints,
-    heads: Places,
-    index: int,
-    counters: Ints,
-    batch: Ints,
-    begin: int,
-    stop: int,
-    keys: Ints,
-    newest: Ints,
-    active: Ints,
+    store: StoreArrays, lookup: Lookup, begin: int, stop: int, newest: Ints, active: Ints
 ) -> None:
-    """The newest row in the bucket of batch rows [begin, stop), by its offset from the head.
+    """Write the offset of the newest row in the bucket of batch rows [begin, stop).
 
-    The chains there are read already here, all together.
+    The chains are prefetched.
     """
+    header, heads, batch, keys = store.header, store.heads, lookup.batch, lookup.keys
     mask = heads.shape[1] - 1
-    head = counters[HEAD]
-    length, chains = counters[TAIL] - head, 0
+    head = header[HEAD]
+    length, chains = header[TAIL] - head, 0
     for source in range(begin, stop):
         state = 0
         for number in range(keys.shape[0]):
             state = mix(state, batch[source, keys[number]])
         newest[source - begin] = state & mask
     for number in range(stop - begin):
-        newest[number] = heads[index, newest[number]]
+        newest[number] = heads[lookup.table, newest[number]]
     for number in range(stop - begin):
         newest[number] = follow(newest[number], head, length)
         active[chains] = newest[number]
         chains += int(newest[number] != NONE)
-    touch_chains(rows, counters, counters[LINKS] + index, active, chains, 0)
+    link = header[LINK_COLUMN] + lookup.table
+    prefetch_chains(store.rows, header, link, active, chains, 0)
 
 
 @helper
 def _join_rows(
-    rows: Ints,
-    counters: Ints,
-    link: int,
-    row_keys: Ints,
-    batch: Ints,
-    source: int,
+    store: StoreArrays,
+    lookup: Lookup,
     begin: int,
+    source: int,
     stop: int,
     newest: Ints,
-    keys: Ints,
-    picks: Ints,
-    fresh: int,
     out: Ints,
     count: int,
 ) -> tuple[int, int]:
-    """Join batch rows [source, stop); gives the row that was come to, and the lines of output.
+    """Join batch rows [source, stop); returns the row reached, and the lines of output.
 
-    It stops before a row whose matches do not fit. `begin` is the row that `newest` begins with,
-    `link` the column of the links to older rows.
+    Stops before a row whose matches do not fit. `newest` begins with batch row `begin`.
     """
-    head = counters[HEAD]
-    first = head - counters[LAP]
+    rows, batch, picks = store.rows, lookup.batch, lookup.picks
+    head, link = store.header[HEAD], store.header[LINK_COLUMN] + lookup.table
+    first, fresh = head - store.header[LAP], lookup.fresh
     while source < stop:
         found = count
         offset = newest[source - begin]
@@ -105,11 +110,7 @@ def _join_rows(
             slot = slot_of(first, offset, rows.shape[0])
             start = max(batch[source, FROM], rows[slot, FROM])
             end = min(batch[source, TO], rows[slot, TO])
-            if (
-                offset < fresh
-                and start <= end
-                and _matches(rows, slot, row_keys, batch, source, keys)
-            ):
+            if offset < fresh and start <= end and _matches(rows, slot, lookup, source):
                 if found == out.shape[0]:
                     return source, count
                 out[found, FROM] = start
@@ -127,74 +128,26 @@ def _join_rows(
     return source, count
 
 
-@kernel
-def join(store: Ints, batch: Ints, how: Ints) -> Ints:
-    """Every batch row with every stored row of equal keys, as long as both hold.
-
-    `how` says by which hash table, and which columns come out: those of the batch row by their
-    numbers, those of the stored row by the complements of theirs. Asked for `OLD` rows, it leaves
-    out those that hold only what was added last.
-    """
-    rows, heads = rows_of(store), heads_of(store)
-    row_keys, keys, picks = (
-        how[FIRST_KEY : how[PAIRED]],
-        how[how[PAIRED] : how[PICKED]],
-        how[how[PICKED] :],
-    )
-    out = np.empty((batch.shape[0], KEYS + picks.shape[0]), np.int64)
-    newest = np.empty(min(BLOCK, batch.shape[0]), np.int64)
-    active = np.empty(newest.shape[0], np.int64)
-    fresh = store[FRESH] - store[HEAD] if how[OLD] != 0 else store[TAIL]
-    count = 0
-    for begin in range(0, batch.shape[0], BLOCK):
-        stop = min(begin + BLOCK, batch.shape[0])
-        _find_newest(rows, heads, how[TABLE], store, batch, begin, stop, keys, newest, active)
-        done = begin
-        while done < stop:
-            done, count = _join_rows(
-                rows,
-                store,
-                store[LINKS] + how[TABLE],
-                row_keys,
-                batch,
-                done,
-                begin,
-                stop,
-                newest,
-                keys,
-                picks,
-                fresh,
-                out,
-                count,
-            )
-            if done < stop:
-                out = enlarged(out)
-    return out[:count]
-
-
 @helper
 def _subtract_rows(
-    rows: Ints,
-    counters: Ints,
-    link: int,
-    row_keys: Ints,
-    batch: Ints,
-    source: int,
+    store: StoreArrays,
+    lookup: Lookup,
     begin: int,
+    source: int,
     stop: int,
     newest: Ints,
-    keys: Ints,
     out: Ints,
     count: int,
 ) -> tuple[int, int]:
-    """What is left of batch rows [source, stop), told as in `_join_rows`."""
-    head = counters[HEAD]
-    first = head - counters[LAP]
+    """Subtract from batch rows [source, stop); returns the same as `_join_rows`."""
+    rows, batch = store.rows, lookup.batch
+    head, link = store.header[HEAD], store.header[LINK_COLUMN] + lookup.table
+    first = head - store.header[LAP]
     while source < stop:
         found = count
         position, end = batch[source, FROM], batch[source, TO]
         while position <= end:
-            # The covered stretch that comes next, from `position` on.
+            # The next covered stretch from `position` on.
             begins, ends = end + 1, end
             offset = newest[source - begin]
             while offset != NONE:
@@ -202,7 +155,7 @@ def _subtract_rows(
                 if (
                     rows[slot, TO] >= position
                     and rows[slot, FROM] < begins
-                    and _matches(rows, slot, row_keys, batch, source, keys)
+                    and _matches(rows, slot, lookup, source)
                 ):
                     begins, ends = rows[slot, FROM], rows[slot, TO]
                 offset = follow(rows[slot, link], head, offset)
@@ -218,33 +171,32 @@ def _subtract_rows(
 
 
 @kernel
-def subtract(store: Ints, batch: Ints, how: Ints) -> Ints:
-    """Every batch row for the times at which no stored row of equal keys holds."""
-    rows, heads = rows_of(store), heads_of(store)
-    row_keys, keys = how[FIRST_KEY : how[PAIRED]], how[how[PAIRED] : how[PICKED]]
-    out = np.empty(batch.shape, np.int64)
+def probe(header: Ints, batch: Ints, how: Ints) -> Ints:
+    """Look every batch row up.
+
+    A join gives the row with every stored row of equal keys while both hold; subtracting gives the
+    row for the times at which no stored row of equal keys holds.
+    """
+    store = arrays_of(header)
+    paired, picked = how[PAIRED], how[PICKED]
+    fresh = header[FRESH] - header[HEAD] if how[HOW] == JOIN_OLD else header[TAIL]
+    lookup = Lookup(
+        batch, how[FIRST_KEY:paired], how[paired:picked], how[picked:], how[TABLE], fresh
+    )
+    width = batch.shape[1] if how[HOW] == SUBTRACT else KEYS + lookup.picks.shape[0]
+    out = np.empty((batch.shape[0], width), np.int64)
     newest = np.empty(min(BLOCK, batch.shape[0]), np.int64)
     active = np.empty(newest.shape[0], np.int64)
     count = 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        _find_newest(rows, heads, how[TABLE], store, batch, begin, stop, keys, newest, active)
+        _find_newest(store, lookup, begin, stop, newest, active)
         done = begin
         while done < stop:
-            done, count = _subtract_rows(
-                rows,
-                store,
-                store[LINKS] + how[TABLE],
-                row_keys,
-                batch,
-                done,
-                begin,
-                stop,
-                newest,
-                keys,
-                out,
-                count,
-            )
+            if how[HOW] == SUBTRACT:
+                done, count = _subtract_rows(store, lookup, begin, done, stop, newest, out, count)
+            else:
+                done, count = _join_rows(store, lookup, begin, done, stop, newest, out, count)
             if done < stop:
                 out = enlarged(out)
     return out[:count]

@@ -2,10 +2,10 @@
 
 The count of a key is a step function, kept as a sorted list of steps (time, change); what lies
 before the present is folded into a base. Adding an interval adds a step up at its start and a step
-down after its end. Two questions are asked of it:
+down after its end. Two questions are asked of a count:
 
-- where does the count become 1, or stop to be? That turns bags of intervals into sets;
-- where does the count reach the number of time points in a window? That is `always`.
+- where does it become 1, or cease to be? That turns bags of intervals into sets;
+- where does it reach the number of time points in a window? That is `always`.
 """
 
 import numpy as np
@@ -15,61 +15,52 @@ from larspark.run.interval.kernels.counts import (
     BASE,
     CHANGE,
     COUNT_WINDOW,
-    DEAD_ENTRY,
     END,
-    ENTRY_DUE,
+    ENTRIES_USED,
     ENTRY_KEYS,
     ENTRY_NEXT,
+    ENTRY_SCHEDULE,
     EVERY,
+    EXPIRED_UPTO,
     FIRST,
-    FREE,
-    IDLE,
+    FREE_ENTRIES,
+    FREE_ENTRY,
+    FREE_ENTRY_COUNT,
     KIND,
     LAST_RISE,
-    LIVE,
-    RESTING,
-    SETTLED,
+    LIVE_ENTRIES,
     STEP_NEXT,
     STEPS_USED,
     TIME,
-    USED,
+    UNSCHEDULED_ENTRY,
+    ProfileArrays,
     add_step,
-    due_of,
-    entries_of,
     find_entries,
     find_entry,
     first_of_size,
     fold,
-    heads_of,
-    question_of,
-    steps_of,
-    wait_for_end,
+    profile_arrays,
+    schedule_entry,
     window_bounds,
 )
+from larspark.run.interval.kernels.hash_chains import mix
 from larspark.run.interval.kernels.layout import (
     FOREVER,
     FROM,
     KEYS,
     NONE,
-    RING,
     TO,
+    WHEEL_SIZE,
     Ints,
-    Lines,
     enlarged,
-    mix,
     put,
 )
-from larspark.run.interval.kernels.scan import PICKS, read_lines
+from larspark.run.interval.kernels.scan import PICKS, run_program
 
 
 @helper
 def _count_lines(
-    entries: Ints,
-    heads: Lines,
-    due: Ints,
-    steps: Ints,
-    counters: Ints,
-    question: Ints,
+    profile: ProfileArrays,
     lines: Ints,
     source: int,
     buckets: Ints,
@@ -78,17 +69,19 @@ def _count_lines(
     out: Ints,
     count: int,
 ) -> tuple[int, int]:
-    """Count the lines from `source` on; gives the line that was come to, and what was told.
+    """Count the lines from `source` on; returns the line reached, and the lines of output.
 
-    It stops before a line of which not everything can be told.
+    Stops before a line whose changes do not fit.
     """
+    header, entries, steps = profile.header, profile.entries, profile.steps
+    question = profile.question
     while source < lines.shape[0]:
         start, end = max(lines[source, FROM], floor), lines[source, TO]
         if start > end:
             source += 1
             continue
-        entry = find_entry(entries, heads, counters, lines, source, buckets[source])
-        fold(entries, entry, steps, counters, floor)
+        entry = find_entry(profile, lines, source, buckets[source])
+        fold(profile, entry, floor)
         height = entries[entry, BASE]
         before = NONE
         step = entries[entry, FIRST]
@@ -138,68 +131,54 @@ def _count_lines(
         for number in range(1 + int(end < FOREVER)):
             at = start + number * (end + 1 - start)
             change = sign - 2 * number * sign
-            before = add_step(entries, entry, steps, counters, before, at, change)
-        if entries[entry, ENTRY_DUE] == RESTING:
-            wait_for_end(entries, entry, steps, due, counters[SETTLED])
+            before = add_step(profile, entry, before, at, change)
+        if entries[entry, ENTRY_SCHEDULE] == UNSCHEDULED_ENTRY:
+            schedule_entry(profile, entry, header[EXPIRED_UPTO])
         source += 1
     return source, count
 
 
 @kernel
-def profile_add(profile: Ints, batch: Ints, reading: Ints, sign: int, floor: int) -> Ints:
-    """Count what is read off a batch in (or out), from `floor` on; what that changes comes back.
+def profile_add(header: Ints, batch: Ints, program: Ints, sign: int, floor: int) -> Ints:
+    """Count the result of a row program in (or out), from `floor` on.
 
-    There the count has become what is asked for, or has stopped to be.
+    Returns where the count has become what is asked for, or has ceased to be.
     """
-    entries, heads, due = entries_of(profile), heads_of(profile), due_of(profile)
-    steps, question = steps_of(profile), question_of(profile)
-    lines = np.empty((batch.shape[0], KEYS + reading[PICKS]), np.int64)
+    profile = profile_arrays(header)
+    lines = np.empty((batch.shape[0], KEYS + program[PICKS]), np.int64)
     buckets = np.empty(batch.shape[0], np.int64)
     active = np.empty(batch.shape[0], np.int64)
-    lines = lines[: read_lines(batch, 0, batch.shape[0], reading, buckets, lines)]
+    lines = lines[: run_program(batch, 0, batch.shape[0], program, buckets, lines)]
     out = np.empty(lines.shape, np.int64)
-    find_entries(entries, heads, steps, profile, lines, buckets, active)
+    find_entries(profile, lines, buckets, active)
     done, count = 0, 0
     while done < lines.shape[0]:
-        done, count = _count_lines(
-            entries,
-            heads,
-            due,
-            steps,
-            profile,
-            question,
-            lines,
-            done,
-            buckets,
-            sign,
-            floor,
-            out,
-            count,
-        )
+        done, count = _count_lines(profile, lines, done, buckets, sign, floor, out, count)
         if done < lines.shape[0]:
             out = enlarged(out)
     return out[:count]
 
 
 @helper
-def _settle(entries: Ints, heads: Lines, due: Ints, steps: Ints, counters: Ints, upto: int) -> None:
-    settled = counters[SETTLED]
+def _expire(profile: ProfileArrays, upto: int) -> None:
+    header, entries, heads = profile.header, profile.entries, profile.heads
+    before = header[EXPIRED_UPTO]
     waiting = NONE
-    for time in range(settled + 1, min(upto, settled + RING) + 1):
-        entry = due[time % RING]
-        due[time % RING] = NONE
+    for time in range(before + 1, min(upto, before + WHEEL_SIZE) + 1):
+        entry = profile.wheel[time % WHEEL_SIZE]
+        profile.wheel[time % WHEEL_SIZE] = NONE
         while entry != NONE:
-            following = entries[entry, ENTRY_DUE]
-            entries[entry, ENTRY_DUE] = waiting
+            following = entries[entry, ENTRY_SCHEDULE]
+            entries[entry, ENTRY_SCHEDULE] = waiting
             waiting = entry
             entry = following
-    counters[SETTLED] = max(settled, upto)
+    header[EXPIRED_UPTO] = max(before, upto)
     entry = waiting
     while entry != NONE:
-        following = entries[entry, ENTRY_DUE]
-        fold(entries, entry, steps, counters, upto + 1)
+        following = entries[entry, ENTRY_SCHEDULE]
+        fold(profile, entry, upto + 1)
         if entries[entry, FIRST] != NONE or entries[entry, BASE] != 0:
-            wait_for_end(entries, entry, steps, due, upto)
+            schedule_entry(profile, entry, upto)
             entry = following
             continue
         state = 0
@@ -213,65 +192,57 @@ def _settle(entries: Ints, heads: Lines, due: Ints, steps: Ints, counters: Ints,
             while entries[other, ENTRY_NEXT] != entry:
                 other = entries[other, ENTRY_NEXT]
             entries[other, ENTRY_NEXT] = entries[entry, ENTRY_NEXT]
-        counters[LIVE] -= 1
-        entries[entry, FIRST] = DEAD_ENTRY
-        entries[entry, ENTRY_NEXT] = counters[FREE]
-        counters[FREE] = entry
-        counters[IDLE] += 1
+        header[LIVE_ENTRIES] -= 1
+        entries[entry, FIRST] = FREE_ENTRY
+        entries[entry, ENTRY_NEXT] = header[FREE_ENTRIES]
+        header[FREE_ENTRIES] = entry
+        header[FREE_ENTRY_COUNT] += 1
         entry = following
 
 
 @kernel
-def profile_settle(profile: Ints, upto: int) -> None:
-    """Let time pass up to a time point, and free the keys whose count is 0 from there on."""
-    entries, heads, due = entries_of(profile), heads_of(profile), due_of(profile)
-    _settle(entries, heads, due, steps_of(profile), profile, upto)
+def profile_expire(header: Ints, upto: int) -> None:
+    """Advance to a time point, and free the keys whose count is 0 from there on."""
+    _expire(profile_arrays(header), upto)
 
 
 @helper
-def _enter(
-    entries: Ints,
-    heads: Lines,
-    due: Ints,
-    steps: Ints,
-    counters: Ints,
-    lines: Ints,
-    buckets: Ints,
-) -> None:
-    settled = counters[SETTLED]
+def _enter(profile: ProfileArrays, lines: Ints, buckets: Ints) -> None:
+    header, entries = profile.header, profile.entries
+    expired_upto = header[EXPIRED_UPTO]
     for source in range(lines.shape[0]):
-        entry = find_entry(entries, heads, counters, lines, source, buckets[source])
+        entry = find_entry(profile, lines, source, buckets[source])
         change, time = lines[source, 0], lines[source, 1]
-        if time <= settled + 1:
+        if time <= expired_upto + 1:
             entries[entry, BASE] += change
         elif change != 0:
-            add_step(entries, entry, steps, counters, NONE, time, change)
+            add_step(profile, entry, NONE, time, change)
             if change > 0:
                 entries[entry, LAST_RISE] = max(entries[entry, LAST_RISE], time)
-    for entry in range(counters[USED]):
-        wait_for_end(entries, entry, steps, due, settled)
+    for entry in range(header[ENTRIES_USED]):
+        schedule_entry(profile, entry, expired_upto)
 
 
 @kernel
-def profile_load(profile: Ints, lines: Ints) -> None:
-    """Enter lines as `profile_rows` gives them into a profile that has room for them.
+def profile_load(header: Ints, lines: Ints) -> None:
+    """Enter lines as `profile_rows` returns them into a profile that has room for them.
 
-    A key whose lines come one after another in the order of time is entered without a search.
+    A key whose lines follow each other in the order of time is entered without a search.
     """
-    entries, heads, due = entries_of(profile), heads_of(profile), due_of(profile)
-    steps = steps_of(profile)
+    profile = profile_arrays(header)
     buckets = np.empty(lines.shape[0], np.int64)
     active = np.empty(lines.shape[0], np.int64)
-    find_entries(entries, heads, steps, profile, lines, buckets, active)
-    _enter(entries, heads, due, steps, profile, lines, buckets)
+    find_entries(profile, lines, buckets, active)
+    _enter(profile, lines, buckets)
 
 
 @helper
-def _link(entries: Ints, heads: Lines, counters: Ints) -> None:
+def _link(profile: ProfileArrays) -> None:
+    entries, heads = profile.entries, profile.heads
     for bucket in range(heads.shape[0]):
         heads[bucket] = NONE
-    for entry in range(counters[USED]):
-        if entries[entry, FIRST] == DEAD_ENTRY:
+    for entry in range(profile.header[ENTRIES_USED]):
+        if entries[entry, FIRST] == FREE_ENTRY:
             continue
         state = 0
         for column in range(ENTRY_KEYS, entries.shape[1]):
@@ -282,16 +253,17 @@ def _link(entries: Ints, heads: Lines, counters: Ints) -> None:
 
 
 @kernel
-def profile_rebuild(profile: Ints) -> None:
-    """Enter all keys anew into a hash table that has grown."""
-    _link(entries_of(profile), heads_of(profile), profile)
+def profile_rebuild(header: Ints) -> None:
+    """Enter all keys into a hash table that has grown."""
+    _link(profile_arrays(header))
 
 
 @helper
-def _copy_steps(entries: Ints, steps: Ints, counters: Ints, lines: Ints) -> int:
+def _copy_steps(profile: ProfileArrays, lines: Ints) -> int:
+    entries, steps = profile.entries, profile.steps
     width, count = lines.shape[1] - 2, 0
-    for entry in range(counters[USED]):
-        if entries[entry, FIRST] == DEAD_ENTRY:
+    for entry in range(profile.header[ENTRIES_USED]):
+        if entries[entry, FIRST] == FREE_ENTRY:
             continue
         if entries[entry, BASE] != 0:
             lines[count, 0] = entries[entry, BASE]
@@ -311,9 +283,9 @@ def _copy_steps(entries: Ints, steps: Ints, counters: Ints, lines: Ints) -> int:
 
 
 @kernel
-def profile_rows(profile: Ints) -> Ints:
-    """Every step as a line (change, time, key ...); the base of a key stands at no time."""
-    entries, steps = entries_of(profile), steps_of(profile)
-    size = (profile[USED] + profile[STEPS_USED], 2 + entries.shape[1] - ENTRY_KEYS)
-    lines = np.empty(size, np.int64)
-    return lines[: _copy_steps(entries, steps, profile, lines)]
+def profile_rows(header: Ints) -> Ints:
+    """Every step as a line (change, time, key ...); the base of a key has the time -FOREVER."""
+    profile = profile_arrays(header)
+    width = 2 + profile.entries.shape[1] - ENTRY_KEYS
+    lines = np.empty((header[ENTRIES_USED] + header[STEPS_USED], width), np.int64)
+    return lines[: _copy_steps(profile, lines)]

@@ -1,50 +1,42 @@
-"""The kernel that takes intervals out of a cover.
+"""The kernel that removes intervals from a store.
 
     remove  [4,8] from {[1,9]}   gives {[1,3], [9,9]}
 
-What is left before it stays where it was, what is left behind it becomes a row of its own.
+What is left before the interval stays in its row, what is left after it becomes a row of its own.
 """
 
 import numpy as np
 
 from larspark.run.interval.kernels.compile import helper, kernel
-from larspark.run.interval.kernels.hash_lists import append, find_buckets, same_keys, wait_for_turn
+from larspark.run.interval.kernels.hash_chains import append, find_buckets, follow, same_keys
 from larspark.run.interval.kernels.layout import (
     BLOCK,
-    CHUNKS,
+    CHUNKS_USED,
     DEAD,
+    EXPIRED_UPTO,
     FROM,
     HEAD,
     KEYS,
     LAP,
     NONE,
-    SEEN,
-    SETTLED,
+    STOPPED_AT,
     TAIL,
     TO,
-    UNREAD,
+    UNSCHEDULED,
     Ints,
-    Places,
-    chunks_of,
-    columns_of,
-    due_of,
+    StoreArrays,
+    arrays_of,
     enlarged,
-    follow,
-    heads_of,
     put,
-    rows_of,
     slot_of,
 )
-from larspark.run.interval.kernels.scan import PICKS, read_lines
+from larspark.run.interval.kernels.scan import PICKS, run_program
+from larspark.run.interval.kernels.timing_wheel import schedule
 
 
 @helper
 def _remove_block(
-    rows: Ints,
-    heads: Places,
-    chunks: Places,
-    due: Ints,
-    counters: Ints,
+    store: StoreArrays,
     block: Ints,
     source: int,
     stop: int,
@@ -53,26 +45,27 @@ def _remove_block(
     pieces: Ints,
     count: int,
 ) -> tuple[int, int]:
-    """Take rows [source, stop) of a block away; gives the row that was come to, and the pieces.
+    """Remove rows [source, stop) of a block; returns the row reached, and the number of pieces.
 
-    It stops where there is no room to tell of a piece. The pieces of its row that were told are
-    gone then, so that it can be come to again.
+    Stops where a piece does not fit. The pieces of its row that were written are removed by then,
+    so the row can be started again.
     """
-    head, lap, capacity = counters[HEAD], counters[LAP], rows.shape[0]
-    first, tail = head - lap, counters[TAIL]
-    # Of the rows before this place something was told.
-    told = counters[SEEN] if counters[CHUNKS] > 0 else head
+    header, rows = store.header, store.rows
+    head, capacity = header[HEAD], rows.shape[0]
+    first, tail = head - header[LAP], header[TAIL]
+    # Rows before this id are on the timing wheel.
+    unscheduled = header[UNSCHEDULED] if header[CHUNKS_USED] > 0 else head
     while source < stop:
         start, end = max(block[source, FROM], floor), block[source, TO]
         offset = NONE
         if start <= end:
-            offset = follow(heads[0, buckets[source, 0]], head, tail - head)
+            offset = follow(store.heads[0, buckets[source, 0]], head, tail - head)
         while offset != NONE:
             slot = slot_of(first, offset, capacity)
             began, ended = rows[slot, FROM], rows[slot, TO]
             if ended >= start and began <= end and same_keys(rows, slot, block, source):
                 if count == pieces.shape[0]:
-                    counters[TAIL] = tail
+                    header[TAIL] = tail
                     return source, count
                 put(pieces, count, block, source, max(start, began), min(end, ended))
                 count += 1
@@ -80,58 +73,42 @@ def _remove_block(
                     rows[slot, TO] = DEAD
                 else:
                     rows[slot, TO] = start - 1
-                    # It ends earlier than what it waits for.
-                    if head + offset < told and began <= counters[SETTLED]:
-                        wait_for_turn(
-                            rows, slot, head + offset, chunks, due, counters, counters[SETTLED]
-                        )
+                    # It ends earlier than it is scheduled for.
+                    if head + offset < unscheduled and began <= header[EXPIRED_UPTO]:
+                        schedule(store, slot, head + offset, header[EXPIRED_UPTO])
                 if end < ended:
-                    append(rows, heads, lap, tail, buckets, block, source, end + 1, ended)
+                    append(store, tail, buckets, block, source, end + 1, ended)
                     tail += 1
             offset = follow(rows[slot, block.shape[1]], head, offset)
         source += 1
-    counters[TAIL] = tail
+    header[TAIL] = tail
     return source, count
 
 
 @kernel
-def cover_remove(store: Ints, batch: Ints, reading: Ints, floor: int) -> Ints:
-    """Take away what is read off a batch from `floor` on; what was covered of it comes back.
+def remove_rows(header: Ints, batch: Ints, program: Ints, floor: int) -> Ints:
+    """Remove the result of a row program from `floor` on; returns what was covered of it.
 
-    For every line of the batch the lists of due rows must have room for one place.
+    The wheel must have room for one row id for every line of the batch.
     """
-    rows, heads, columns = rows_of(store), heads_of(store), columns_of(store)
-    chunks, due = chunks_of(store), due_of(store)
-    width = KEYS + reading[PICKS]
+    store = arrays_of(header)
+    width = KEYS + program[PICKS]
     pieces = np.empty((batch.shape[0], width), np.int64)
     block = np.empty((min(BLOCK, batch.shape[0]), width), np.int64)
-    buckets = np.empty((block.shape[0], heads.shape[0]), np.int64)
+    buckets = np.empty((block.shape[0], store.heads.shape[0]), np.int64)
     active = np.empty(block.shape[0], np.int64)
-    store[UNREAD] = NONE
+    header[STOPPED_AT] = NONE
     count = 0
     for begin in range(0, batch.shape[0], BLOCK):
         stop = min(begin + BLOCK, batch.shape[0])
-        filled = read_lines(batch, begin, stop, reading, active, block)
+        filled = run_program(batch, begin, stop, program, active, block)
         if filled == NONE:
-            store[UNREAD] = begin
+            header[STOPPED_AT] = begin
             break
-        find_buckets(rows, heads, columns, store, block, filled, buckets, active)
+        find_buckets(store, block, filled, buckets, active)
         done = 0
         while done < filled:
-            done, count = _remove_block(
-                rows,
-                heads,
-                chunks,
-                due,
-                store,
-                block,
-                done,
-                filled,
-                buckets,
-                floor,
-                pieces,
-                count,
-            )
+            done, count = _remove_block(store, block, done, filled, buckets, floor, pieces, count)
             if done < filled:
                 pieces = enlarged(pieces)
     return pieces[:count]

@@ -1,7 +1,7 @@
-"""Reading rows off a batch: select, restrict to a window and to the timeline, and project.
+"""Row programs: filter rows of a batch, restrict them to a window and the timeline, and project.
 
-Whoever takes rows in reads them itself, so many at a time as the first-level cache holds, and
-nothing in between is written down.
+The kernel that adds the result runs the row program itself, on as many rows at a time as the
+first-level cache holds, so that no intermediate result is stored.
 """
 
 import numpy as np
@@ -14,17 +14,18 @@ TIME = 2
 # Stands for the time point, as the code of an integer, among columns.
 PICK_TIME = -2
 
-# The numbers of a reading begin with its frame. `MODE` tells how the evaluation times follow from
-# the time point, `PAST` and `FUTURE` (NONE: without bound) and `EVERY` are those of the window. The
-# timeline is from `START` to `END`, or if it `MOVES` to the evaluation time. If a frame `PINS`
-# rows, the first column that is picked is a time point, and comes out as such. Then the numbers of
-# tests and of columns to pick, the tests themselves, and the columns.
+# A row program begins with its frame. `MODE` says how the evaluation times follow from the time
+# point; `PAST` and `FUTURE` (NONE: without bound) and `EVERY` are those of the window. The timeline
+# is from `START` to `END`, or up to the evaluation time if it `MOVES`. If `PINS` is set, the first
+# picked column is a time point, and is decoded. Then the numbers of tests and of picked columns,
+# the tests, and the columns.
 MODE, PAST, FUTURE, EVERY, START, END, MOVES, PINS, TESTS, PICKS, FIRST_TEST = range(11)
-# The time point must be now, or lie in the window. Rows without a time point keep their interval;
-# or it is a run of time points, each known from then on.
+# The time point must be the evaluation time (NOW) or lie in the window (WINDOW). Rows without a
+# time point keep their interval (KEEP), or it is a run of time points, each known from then on
+# (RUN).
 NOW, WINDOW, KEEP, RUN = 0, 1, 2, 3
 
-# A test is a line of four: which, a column, another column or NONE, and in that case a code.
+# A test has four numbers: a comparison, a column, another column or NONE, and then a code.
 TEST, LEFT, RIGHT, CODE, TEST_SIZE = 0, 1, 2, 3, 4
 # Comparisons by number; the complement of each is its neighbour. And a test whether the code of a
 # time point is in the timeline.
@@ -65,13 +66,13 @@ def _not_before(t: int, every: int) -> int:
 
 
 @helper
-def _pass_test(batch: Ints, reading: Ints, at: int, lines: Ints, count: int) -> int:
-    """Keep those of the lines that pass the test which stands at a place of the reading.
+def _pass_test(batch: Ints, program: Ints, at: int, lines: Ints, count: int) -> int:
+    """Keep the lines that pass the test at a position of the program.
 
-    Gives how many, or NONE if there is no answer.
+    Returns how many, or NONE if compiled code cannot compare the values.
     """
-    which, left, right = reading[at + TEST], reading[at + LEFT], reading[at + RIGHT]
-    code, start, end = reading[at + CODE], reading[START], reading[END]
+    which, left, right = program[at + TEST], program[at + LEFT], program[at + RIGHT]
+    code, start, end = program[at + CODE], program[START], program[END]
     kept = 0
     for place in range(count):
         source = lines[place]
@@ -89,9 +90,9 @@ def _pass_test(batch: Ints, reading: Ints, at: int, lines: Ints, count: int) -> 
 
 
 @helper
-def _restrict(batch: Ints, reading: Ints, lines: Ints, count: int, out: Ints) -> int:
-    """Write the evaluation times of lines, and keep those that have any; gives how many."""
-    mode, past, future, every = reading[MODE], reading[PAST], reading[FUTURE], reading[EVERY]
+def _restrict(batch: Ints, program: Ints, lines: Ints, count: int, out: Ints) -> int:
+    """Write the evaluation times of lines, and keep those that have any; returns how many."""
+    mode, past, future, every = program[MODE], program[PAST], program[FUTURE], program[EVERY]
     kept = 0
     for place in range(count):
         source = lines[place]
@@ -116,46 +117,45 @@ def _restrict(batch: Ints, reading: Ints, lines: Ints, count: int, out: Ints) ->
 
 
 @helper
-def read_lines(batch: Ints, begin: int, stop: int, reading: Ints, lines: Ints, out: Ints) -> int:
-    """Read the lines [begin, stop) of a batch into the output; gives how many rows come out.
+def run_program(batch: Ints, begin: int, stop: int, program: Ints, lines: Ints, out: Ints) -> int:
+    """Run a row program over lines [begin, stop) of a batch; returns the number of result rows.
 
-    Test by test and column by column, over the numbers of the `lines` that are left: such loops are
-    short and always go the same way. Equal constants have equal codes, and codes of integers are
-    ordered like the integers. Where an order is asked for and something else comes, there is no
-    answer: that is told by NONE.
+    Test by test and column by column, over the numbers of the remaining `lines`: such loops are
+    short and branch predictably. Equal constants have equal codes, and codes of integers are
+    ordered like the integers. NONE is returned if an order is asked for between other constants.
     """
     count = stop - begin
-    picks = FIRST_TEST + TEST_SIZE * reading[TESTS]
+    picks = FIRST_TEST + TEST_SIZE * program[TESTS]
     for place in range(count):
         lines[place] = begin + place
     for at in range(FIRST_TEST, picks, TEST_SIZE):
-        count = _pass_test(batch, reading, at, lines, count)
+        count = _pass_test(batch, program, at, lines, count)
         if count == NONE:
             return NONE
     for place in range(count):
         out[place, FROM] = -FOREVER
-    if reading[MOVES] != 0:
-        # A time point is in the timeline from when the evaluation time has come to it.
+    if program[MOVES] != 0:
+        # A time point is in the timeline once the evaluation time has reached it.
         for at in range(FIRST_TEST, picks, TEST_SIZE):
-            if reading[at + TEST] == WITHIN:
+            if program[at + TEST] == WITHIN:
                 for place in range(count):
-                    time = _value(batch, lines[place], reading[at + LEFT]) >> _TAG_BITS
+                    time = _value(batch, lines[place], program[at + LEFT]) >> _TAG_BITS
                     out[place, FROM] = max(out[place, FROM], time)
-    count = _restrict(batch, reading, lines, count, out)
-    for number in range(reading[PICKS]):
-        column = reading[picks + number]
+    count = _restrict(batch, program, lines, count, out)
+    for number in range(program[PICKS]):
+        column = program[picks + number]
         for place in range(count):
             out[place, KEYS + number] = _value(batch, lines[place], column)
-    if reading[PINS] != 0:
+    if program[PINS] != 0:
         for place in range(count):
             out[place, KEYS] >>= _TAG_BITS
     return count
 
 
 @kernel
-def scan(batch: Ints, reading: Ints) -> tuple[Ints, bool]:
-    """All rows that are read off a batch; False when a comparison had no answer."""
-    out = np.empty((batch.shape[0], KEYS + reading[PICKS]), np.int64)
+def scan(batch: Ints, program: Ints) -> tuple[Ints, bool]:
+    """The result of a row program; False if compiled code could not compare some values."""
+    out = np.empty((batch.shape[0], KEYS + program[PICKS]), np.int64)
     lines = np.empty(batch.shape[0], np.int64)
-    count = read_lines(batch, 0, batch.shape[0], reading, lines, out)
+    count = run_program(batch, 0, batch.shape[0], program, lines, out)
     return out[: max(count, 0)], count != NONE

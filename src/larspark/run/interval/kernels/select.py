@@ -1,20 +1,20 @@
-"""Kernels that make rows of elements, and others that take rows out."""
+"""Kernels that copy, cut and encode rows, and drop duplicates."""
 
 import numpy as np
 
 from larspark.run.interval.kernels.compile import filling, helper, inlined, kernel
+from larspark.run.interval.kernels.hash_chains import mix
 from larspark.run.interval.kernels.layout import (
     FOREVER,
     FROM,
     HEAD,
     LAP,
-    LINKS,
+    LINK_COLUMN,
     NONE,
     TAIL,
     TO,
+    EntryIds,
     Ints,
-    Lines,
-    mix,
     put,
     rows_of,
     slot_of,
@@ -29,7 +29,7 @@ _TAG_BITS = 2
 def cut(batch: Ints, first: int, last: int, out: Ints, count: int) -> int:
     """Write the rows that hold within [first, last], cut to it, to the output from `count` on.
 
-    Gives how many lines the output has then; the caller has made sure that there is room.
+    Returns how many lines the output has then; the caller has checked that there is room.
     """
     for source in range(batch.shape[0]):
         low, high = max(batch[source, FROM], first), min(batch[source, TO], last)
@@ -40,10 +40,10 @@ def cut(batch: Ints, first: int, last: int, out: Ints, count: int) -> int:
 
 
 @helper
-def _copy_rows(rows: Ints, counters: Ints, since: int, out: Ints) -> int:
-    head, lap, capacity = counters[HEAD], counters[LAP], rows.shape[0]
+def _copy_rows(rows: Ints, header: Ints, since: int, out: Ints) -> int:
+    head, lap, capacity = header[HEAD], header[LAP], rows.shape[0]
     count = 0
-    for offset in range(counters[TAIL] - head):
+    for offset in range(header[TAIL] - head):
         slot = slot_of(head - lap, offset, capacity)
         if rows[slot, TO] >= since:
             for column in range(out.shape[1]):
@@ -53,15 +53,15 @@ def _copy_rows(rows: Ints, counters: Ints, since: int, out: Ints) -> int:
 
 
 @kernel
-def cover_rows(store: Ints, since: int) -> Ints:
+def live_rows(header: Ints, since: int) -> Ints:
     """The rows of a store that did not end before a time point."""
-    out = np.empty((store[TAIL] - store[HEAD], store[LINKS]), np.int64)
-    return out[: _copy_rows(rows_of(store), store, since, out)]
+    out = np.empty((header[TAIL] - header[HEAD], header[LINK_COLUMN]), np.int64)
+    return out[: _copy_rows(rows_of(header), header, since, out)]
 
 
 @filling
 def pin(times: Ints, rows: Ints) -> None:
-    """Write time points into the rows of elements, which are known from then on, forever."""
+    """Write time points into the rows of elements, which hold from then on, forever."""
     for line in range(times.shape[0]):
         rows[line, FROM] = times[line]
         rows[line, TO] = FOREVER
@@ -70,7 +70,7 @@ def pin(times: Ints, rows: Ints) -> None:
 
 @filling
 def code_integers(numbers: Ints, rows: Ints, column: int, limit: int) -> bool:
-    """Write the codes of integers into a column; False when one is not below the limit."""
+    """Write the codes of integers into a column; False if one is not below the limit."""
     for line in range(numbers.shape[0]):
         number = numbers[line]
         if number >= limit or number <= -limit:
@@ -88,8 +88,8 @@ def _same(rows: Ints, row: int, found: Ints, line: int) -> bool:
 
 
 @helper
-def _pass_first(rows: Ints, places: Lines, found: Ints, lines: Ints) -> int:
-    """Write each element once, with the number of its line; gives how many there are."""
+def _pass_first(rows: Ints, places: EntryIds, found: Ints, lines: Ints) -> int:
+    """Write each element once, with the number of its line; returns how many there are."""
     mask = places.shape[0] - 1
     # Until it is known how many lines there are, their array holds the buckets.
     for row in range(rows.shape[0]):
@@ -114,9 +114,9 @@ def _pass_first(rows: Ints, places: Lines, found: Ints, lines: Ints) -> int:
 
 @kernel
 def first_arrivals(rows: Ints, found: Ints, lines: Ints) -> int:
-    """Write the rows of elements without those that came before, and the numbers of their lines.
+    """Write the rows of elements without duplicates, and the numbers of their lines.
 
-    Gives how many there are.
+    Returns how many there are.
     """
     size = 16
     while size < 2 * rows.shape[0]:

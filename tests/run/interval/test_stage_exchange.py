@@ -49,7 +49,7 @@ def in_stages(case: Case, checked: Checked, stages: list[Stage], middle: int | N
         assert isinstance(engine, IntervalEngine)
         given = [each for each in kept if each[0].signature in stage.handed]
         later = frozenset[Signature]().union(*(s.handed for s in stages[number + 1 :]))
-        engine.take_over(stage.handed, given, later & stage.derives)
+        engine.import_derived(stage.handed, given, later & stage.derives)
         session.append(RowBatch(rows, case.to if not rows else None))
         last = case.to if case.until is None else min(case.to, case.until)
         pieces = [] if middle is None else [session.advance(middle)]
@@ -57,7 +57,7 @@ def in_stages(case: Case, checked: Checked, stages: list[Stage], middle: int | N
         pieces.append(list(session.advance(case.to).intervals()))
         found += [(str(a), start, end) for piece in pieces for a, start, end in piece]
         assert session.start is not None
-        kept += engine.hand_on(session.start, last)
+        kept += engine.export_derived(session.start, last)
     return sorted(found)
 
 
