@@ -85,9 +85,7 @@ def test_a_store_emits_what_began_and_what_ended(
 @pytest.mark.usefixtures("way")
 @given(batches=st.lists(rows, max_size=12), grows=st.booleans())
 @settings(max_examples=60)
-def test_followers_hold_the_row_program_of_what_is_new(
-    batches: list[Rows], grows: bool
-) -> None:
+def test_followers_hold_the_row_program_of_what_is_new(batches: list[Rows], grows: bool) -> None:
     """Whether the leader runs out of room, one that follows does, or lines for what is new."""
     with pytest.MonkeyPatch.context() as patch:
         # Room for one row at first, so that there is seldom enough.

@@ -55,8 +55,14 @@ def test_a_negation_subtracts_one_store_and_retracts_by_the_other() -> None:
         ("q(X) :- [#3] some p(X).", "  2. q/1 (1 column; counted)"),
         ("q(X,Y) :- [#3 by X] @T p(X,Y).", "  1. [#3 by 1] over p/2"),
         ("q(X) :- [5] always p(X).", "  1. runs of [5] always p(A)"),
-        ("q(X) :- [4 every 2] always p(X).", "  2. time points of [4 every 2] always p(A) (2 columns)"),
-        ("@T q(X) :- [5] @T p(X).", "      where time in timeline; time in [t-5, t]; pin to time; keep time, c3"),
+        (
+            "q(X) :- [4 every 2] always p(X).",
+            "  2. time points of [4 every 2] always p(A) (2 columns)",
+        ),
+        (
+            "@T q(X) :- [5] @T p(X).",
+            "      where time in timeline; time in [t-5, t]; pin to time; keep time, c3",
+        ),
         ("r :- a. r :- r, [2] some b.", "  1. fixpoint of store 1"),
         ("q :- not p.", "  start"),
         ("q(X+1) :- p(X), X * 2 > 7.", "      where X*2 > 7"),
