@@ -46,7 +46,7 @@ def test_so_is_one_with_other_windows_around_or_below_it(formula: str) -> None:
 
 
 def test_reset_lifts_a_tuple_window() -> None:
-    assert problems("high(X) :- p(X). q(X) :- [#3] (p(X) and reset [5] some high(X)).") == []
+    assert problems("high(X) :- p(X). q(X) :- [#3] (p(X) and reset [0] some high(X)).") == []
 
 
 def test_a_key_must_be_an_argument_of_the_atoms_below_the_window() -> None:

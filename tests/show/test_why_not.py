@@ -4,6 +4,7 @@ import pytest
 from tests.show.stories import PLANT, checked, stream
 
 from larspark.language import parse_atom
+from larspark.show.explain.explanation import explain_atom
 from larspark.show.explain.why_not import WhyNot, why_not
 
 READINGS = (
@@ -129,3 +130,23 @@ def test_what_holds_misses_nothing() -> None:
 def test_rules_with_the_least_missing_come_first() -> None:
     answer = missing("q :- a, b. q :- c.", "@1 p.", "q", 1)
     assert [len(miss.missing) for miss in answer.misses] == [1, 2]
+
+
+def test_a_window_over_conclusions_that_are_not_kept_is_named() -> None:
+    program = "hot(M) :- [3] some temp(M, V), V > 90.\nalarm(M) :- [2] always hot(M)."
+    facts = stream("@1 temp(m1, 95). @2 temp(m1, 96). @3 temp(m1, 97).")
+    found = explain_atom(checked(program), parse_atom("alarm(m1)"), 3, facts)
+    assert not found.holds
+    assert (
+        str(found)
+        .splitlines()[-1]
+        .endswith(
+            "`hot/1` is never found at earlier time points: its rules derive it for the time point of "
+            "the evaluation only, and conclusions are not kept; keep them with `#remember hot/1.`, or "
+            "derive `hot/1` at the time of its facts, with heads such as `@T hot(M) :- ...`"
+        )
+    )
+    assert [problem["code"] for problem in found.to_json()["warnings"]] == ["L227"]
+    kept = explain_atom(checked(f"#remember hot/1.\n{program}"), parse_atom("alarm(m1)"), 3, facts)
+    assert kept.holds
+    assert kept.warnings == ()

@@ -10,11 +10,12 @@ from larspark.analysis.frames import Offset
 from larspark.analysis.lookback import lookback
 from larspark.analysis.misuse import endless_always_problems, head_problems, misuse_problems
 from larspark.analysis.partition import partition_key
-from larspark.analysis.reach import reach
+from larspark.analysis.pitfalls import pitfall_problems
+from larspark.analysis.reach import Reach, reach
 from larspark.analysis.safety import examples, query_problems, rule_problems
 from larspark.analysis.signatures import Roles, roles, signature_problems, split_facts
 from larspark.base.atoms import Signature
-from larspark.base.problems import Problem, placed
+from larspark.base.problems import Problem, Severity, placed
 from larspark.language.tree import Formula, Program, Rule
 from larspark.logic.traversal import depth, formulas
 
@@ -58,7 +59,7 @@ def check(program: Program, background: Iterable[Signature] = (), *, ends: bool 
         partition_key=None,
     )
     problems = [*too_deep, *signature_problems(sound, facts, parts)]
-    problems.extend(_rule_problems(rules, parts, 0 if ends else future.end))
+    problems.extend(_rule_problems(rules, parts, 0 if ends else future.end, future))
     problems = [placed(problem, program.texts) for problem in problems]
     return replace(
         checked, partition_key=partition_key(checked), problems=tuple(sorted(problems, key=_place))
@@ -73,14 +74,18 @@ def formula_problems(formula: Formula) -> list[Problem]:
     return sorted(problems, key=_place)
 
 
-def _rule_problems(rules: Sequence[Rule], parts: Roles, end: Offset) -> Iterator[Problem]:
+def _rule_problems(
+    rules: Sequence[Rule], parts: Roles, end: Offset, known: Reach
+) -> Iterator[Problem]:
     binding = examples(rules)
     for rule in rules:
-        yield from rule_problems(rule, binding)
-        yield from head_problems(rule)
+        problems = [*rule_problems(rule, binding), *head_problems(rule)]
         for formula in formulas(rule):
-            yield from misuse_problems(formula, parts.derived, parts.background)
-        yield from endless_always_problems(rule, end)
+            problems.extend(misuse_problems(formula, parts.derived, parts.background))
+        problems.extend(endless_always_problems(rule, end))
+        yield from problems
+        if all(problem.severity is Severity.WARNING for problem in problems):
+            yield from pitfall_problems(rule, parts.derived, known)
 
 
 def _split_by_depth(program: Program) -> tuple[Program, list[Problem]]:

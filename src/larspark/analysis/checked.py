@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from larspark.base.atoms import Atom, Element, Signature
-from larspark.base.problems import Problem
+from larspark.base.problems import Problem, Severity
 from larspark.language.tree import Program, Rule
 
 
@@ -72,6 +72,10 @@ class Checked:
     # For each stream predicate the argument position on which all rules join, or None.
     partition_key: dict[Signature, int] | None
     problems: tuple[Problem, ...] = field(default=())
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(p for p in self.problems if p.severity is Severity.WARNING)
 
     @property
     def future_heads(self) -> bool:

@@ -139,6 +139,8 @@ def run(
     notes: Sequence[str] = ()
     if where is Where.LOCAL:
         session = api.open_session(loaded, given, engine.value, settings)
+    checked = loaded.check(given, settings=settings).checked if session is None else session.checked
+    complain(checked.warnings)
     pieces: Iterable[Answers]
     with ExitStack() as stack:
         if session is None:
@@ -163,7 +165,6 @@ def run(
         chosen = None if when == Every() else occasions
         for line in AnswerFormat(form, at, chosen, monitor, limit).lines(pieces, out.people):
             out.line(line)
-    checked = loaded.check(given, settings=settings).checked if session is None else session.checked
     say_notes(notes if session is None else session.notes)
     own = {atom.signature for _, atom in checked.elements}
     say_notes(stranger_notes(checked.inputs - own, arrivals.signatures))

@@ -6,9 +6,9 @@ from typing import Any
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, atom_text
-from larspark.base.problems import LarsparkError, Problem
+from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.language import parse_formula
-from larspark.language.tree import At, AtomFormula
+from larspark.language.tree import At, AtomFormula, Rule
 from larspark.logic.traversal import is_ground
 from larspark.run.protocol import Settings
 from larspark.show.explain.knowledge import Derived, answers_at, find_situation, gather, narrow
@@ -18,6 +18,7 @@ from larspark.show.explain.proof_formats import proof_json, tree_lines, tree_svg
 from larspark.show.explain.proving import prove
 from larspark.show.explain.until import find_until
 from larspark.show.explain.why_not import WhyNot, why_not
+from larspark.show.report import problem_json
 from larspark.show.time_axis import moment_text
 
 
@@ -83,6 +84,8 @@ class Explanation:
     answer: Proof | WhyNot
     # The length of a time point in microseconds, where it is known.
     tick: int | None = None
+    # Warnings about the rules of the answer that look back at conclusions which are not kept.
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -97,15 +100,21 @@ class Explanation:
         at = self.answer.at
         if moment := moment_text(at, self.tick):
             yield Row(0, Kind.NOTE, f"time point {at} is {moment}")
+        for problem in self.warnings:
+            place = "" if problem.span is None else f"{problem.span.source}:{problem.span.line}: "
+            yield Row(0, Kind.NOTE, f"{place}{problem.message}; {problem.hint}")
 
     def lines(self, people: bool, width: int | None = None) -> Iterator[str]:
         """Lines of text, for people with Rich's markup; longer ones than `width` where needed."""
         return tree_lines(self.rows(), people, width)
 
     def to_json(self) -> dict[str, Any]:
-        if isinstance(self.answer, Proof):
-            return proof_json(self.answer)
-        return why_not_json(self.answer)
+        found = (
+            proof_json(self.answer) if isinstance(self.answer, Proof) else why_not_json(self.answer)
+        )
+        if self.warnings:
+            found["warnings"] = list(map(problem_json, self.warnings))
+        return found
 
     def to_svg(self) -> str:
         if isinstance(self.answer, Proof):
@@ -151,12 +160,38 @@ def explain_atom(
     proof = explain(checked, atom, at, elements, background, model, settings, when=when)
     if proof is not None:
         several = choice is not None and choice.total > 1 and bool(choice.models)
-        return Explanation(replace(proof, models=choice) if several else proof, tick)
+        proof = replace(proof, models=choice) if several else proof
+        return Explanation(proof, tick, _forgotten(checked, (step.rule for step in proof.steps)))
     missing = why_not(checked, atom, at, elements, background, model, settings, when=when)
     if missing is None:
         note = "the model that was given holds it, but is no answer stream: no rule supports it"
         missing = WhyNot(atom, goal.t, at, (), note)
-    return Explanation(missing, tick)
+    return Explanation(missing, tick, _forgotten(checked, _rules(missing)))
+
+
+def _rules(missing: WhyNot) -> Iterator[Rule]:
+    """The rules that could give an atom, and those for what they miss."""
+    for miss in missing.misses:
+        yield miss.rule
+        if miss.below is not None:
+            yield from _rules(miss.below)
+
+
+def _forgotten(checked: Checked, rules: Iterable[Rule]) -> tuple[Problem, ...]:
+    """The warnings about these rules that windows look back at conclusions which are not kept."""
+    places = [rule.span for rule in rules]
+
+    def concerned(span: Span) -> bool:
+        return any(
+            span.source == place.source and place.line <= span.line <= place.end_line
+            for place in places
+        )
+
+    return tuple(
+        problem
+        for problem in checked.problems
+        if problem.code == "L227" and problem.span is not None and concerned(problem.span)
+    )
 
 
 def parse_goal(text: str) -> tuple[Atom, int | None]:

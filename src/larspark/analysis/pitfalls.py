@@ -1,0 +1,115 @@
+"""Rules that are legal, but probably do not mean what their author expects."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from larspark.analysis.frames import first_frame, frames
+from larspark.analysis.reach import Reach
+from larspark.base.atoms import Signature
+from larspark.base.problems import Problem, Severity
+from larspark.base.terms import Variable
+from larspark.language.printer import formula_text
+from larspark.language.tree import (
+    At,
+    AtomFormula,
+    Formula,
+    Rule,
+    Some,
+    TimeWindow,
+    Windowed,
+)
+from larspark.logic.traversal import formulas, occurrences, variables, walk
+
+# `Vienna` is probably a name, `V`, `ID` and `St` are variables.
+_LIKE_A_NAME = re.compile(r"[A-Z][a-z]{2,}")
+
+
+def pitfall_problems(rule: Rule, derived: frozenset[Signature], placed: Reach) -> Iterator[Problem]:
+    """Warnings about one rule."""
+    yield from _forgotten(rule, derived, placed)
+    yield from _windows_without_effect(rule)
+    yield from _names_as_variables(rule)
+
+
+def _forgotten(rule: Rule, derived: frozenset[Signature], placed: Reach) -> Iterator[Problem]:
+    """Windows that look back at conclusions which hold at the evaluation time only."""
+    reported: set[Signature] = set()
+    for formula in rule.body:
+        for atom in _looked_back_at(formula, placed):
+            signature = atom.atom.signature
+            if signature in reported or signature not in derived:
+                continue
+            if not _only_now(signature, placed):
+                continue
+            reported.add(signature)
+            yield Problem(
+                "L227",
+                f"`{signature}` is never found at earlier time points: its rules derive it for "
+                "the time point of the evaluation only, and conclusions are not kept",
+                atom.span,
+                f"keep them with `#remember {signature}.`, or derive `{signature}` at the time of "
+                f"its facts, with heads such as `@T {atom.atom} :- ...`",
+                Severity.WARNING,
+            )
+
+
+def _only_now(signature: Signature, placed: Reach) -> bool:
+    where = placed.placed[signature]
+    return not where.empty and where.low >= 0
+
+
+def _looked_back_at(formula: Formula, placed: Reach) -> Iterator[AtomFormula]:
+    """The atoms that are asked for before the evaluation time.
+
+    `@T p` without a window is left out: it is a way to get the current time.
+    """
+    pinned = {id(part.body) for part in walk(formula) if isinstance(part, At)}
+    found = frames(formula, first_frame(placed.end), {})
+    atoms = ((part, frame) for part, frame in found if isinstance(part, AtomFormula))
+    for occurrence, (atom, frame) in zip(occurrences(formula), atoms, strict=True):
+        if frame.now.times.low < 0 and (occurrence.windows or id(atom) not in pinned):
+            yield atom
+
+
+def _windows_without_effect(rule: Rule) -> Iterator[Problem]:
+    """Time windows directly over an atom, which is asked for at the evaluation time anyway."""
+    for formula in formulas(rule):
+        for part in walk(formula):
+            match part:
+                case Windowed(TimeWindow(every=1), AtomFormula() as atom):
+                    some = formula_text(Windowed(part.window, Some(atom)))
+                    yield Problem(
+                        "L228",
+                        "this window has no effect: without `some`, `always` or `@T`, the atom "
+                        "must hold at the time point of the evaluation",
+                        part.span,
+                        f"write `{some}`",
+                        Severity.WARNING,
+                    )
+                case _:
+                    pass
+
+
+def _names_as_variables(rule: Rule) -> Iterator[Problem]:
+    """Variables that are used once and look like constants with a capital letter."""
+    count = Counter(v.name for formula in formulas(rule) for v in variables(formula))
+    for formula in rule.body:
+        for occurrence in occurrences(formula):
+            for term in occurrence.formula.atom.args:
+                match term:
+                    case Variable(name) if count[name] == 1 and _LIKE_A_NAME.match(name):
+                        yield _used_once(name, occurrence.formula)
+                    case _:
+                        pass
+
+
+def _used_once(name: str, atom: AtomFormula) -> Problem:
+    return Problem(
+        "L229",
+        f"`{name}` is a variable that is used only once, so it stands for any value",
+        atom.span,
+        f'write `"{name}"` if the text is meant, and `_` or `_{name}` for any value',
+        Severity.WARNING,
+        focus=name,
+    )

@@ -1,0 +1,104 @@
+"""Rules that are legal but probably not meant are warned about, and others are not."""
+
+import pytest
+
+from larspark.analysis.check import check
+from larspark.language import parse_program
+
+
+def warnings(text: str) -> list[tuple[str, int]]:
+    program = parse_program(text, source="t.lars").program
+    assert program is not None
+    return [
+        (problem.code, problem.span.line)
+        for problem in check(program).warnings
+        if problem.span is not None and problem.code in {"L227", "L228", "L229"}
+    ]
+
+
+HOT = "hot(M) :- [3] some temp(M, V), V > 90.\n"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "alarm(M) :- [2] always hot(M).",
+        "alarm(M) :- [2] some hot(M).",
+        "alarm(M) :- [2] @T hot(M), [5] @U temp(M, _), T < U.",
+        "alarm(M) :- machine(M), not [2] some hot(M).",
+        "alarm(M) :- [*] some hot(M).",
+        "alarm(M) :- always hot(M).",
+        "alarm(M) :- [6 every 3] some hot(M).",
+        "alarm(M) :- [9] some (temp(M, _) and [2] always hot(M)).",
+        "alarm(M) :- [2] some (hot(M) or cold(M)).",
+    ],
+)
+def test_a_window_that_looks_back_at_conclusions_of_now_is_warned_about(rule: str) -> None:
+    assert warnings(HOT + rule) == [("L227", 2)]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "#remember hot/1.\nalarm(M) :- [2] always hot(M).",
+        "@T hot(M) :- [3] @T temp(M, V), V > 95.\nalarm(M) :- [2] always hot(M).",
+        "alarm(M) :- hot(M), [2] some temp(M, _).",
+        "alarm(M, T) :- @T hot(M).",
+        "alarm(M) :- [0] some hot(M).",
+        "alarm(M) :- [+2] some hot(M).",
+        "alarm(M) :- [5] some temp(M, _), not hot(M).",
+    ],
+)
+def test_windows_that_find_what_they_look_for_are_not(rest: str) -> None:
+    assert warnings(HOT + rest) == []
+
+
+def test_a_conclusion_that_only_copies_a_conclusion_of_now_is_no_older() -> None:
+    text = HOT + "@T warm(M) :- [3] @T hot(M).\nalarm(M) :- [2] always warm(M)."
+    assert warnings(text) == [("L227", 2), ("L227", 3)]
+
+
+def test_the_warning_names_the_place_and_the_way_out() -> None:
+    program = parse_program(HOT + "alarm(M) :- [2] always hot(M).", source="t.lars").program
+    assert program is not None
+    (problem,) = check(program).warnings
+    assert problem.render() == (
+        "t.lars:2:24: warning L227: `hot/1` is never found at earlier time points: its rules "
+        "derive it for the time point of the evaluation only, and conclusions are not kept\n"
+        "  2 | alarm(M) :- [2] always hot(M).\n"
+        "    |                        ^^^^^^\n"
+        "  hint: keep them with `#remember hot/1.`, or derive `hot/1` at the time of its facts, "
+        "with heads such as `@T hot(M) :- ...`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("a(M) :- [3] temp(M, V), V > 90.", ["L228"]),
+        ("a(M) :- [3] [5] temp(M, V), V > 90.", ["L228"]),
+        ("a(M) :- temp(M, V) [3], V > 90.", []),
+        ("a(M) :- [#3] temp(M, V), V > 90.", []),
+        ("a(M) :- [6 every 3] temp(M, V), V > 90.", []),
+    ],
+)
+def test_a_time_window_without_a_temporal_operator_has_no_effect(
+    rule: str, expected: list[str]
+) -> None:
+    assert [code for code, _ in warnings(rule)] == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("a(M) :- site(M, Vienna).", ["L229"]),
+        ("a(M) :- site(M, _Vienna).", []),
+        ("a(M) :- site(M, V).", []),
+        ("a(M) :- site(M, St).", []),
+        ("a(M) :- site(M, Vienna), Vienna != graz.", []),
+        ("a(Machine) :- [#2 by Machine] @T temp(Machine, Value), Value > T.", []),
+        ('a(M) :- site(M, "Vienna").', []),
+    ],
+)
+def test_a_variable_that_is_used_once_and_looks_like_a_name(rule: str, expected: list[str]) -> None:
+    assert [code for code, _ in warnings(rule)] == expected
