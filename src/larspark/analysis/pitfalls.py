@@ -16,9 +16,9 @@ from larspark.language.tree import (
     Formula,
     Rule,
     Some,
-    TimeWindow,
     Windowed,
 )
+from larspark.language.windows import Window
 from larspark.logic.traversal import formulas, occurrences, variables, walk
 
 # `Vienna` is probably a name, `V`, `ID` and `St` are variables.
@@ -77,8 +77,8 @@ def _windows_without_effect(rule: Rule) -> Iterator[Problem]:
     for formula in formulas(rule):
         for part in walk(formula):
             match part:
-                case Windowed(TimeWindow(every=1), AtomFormula() as atom):
-                    some = formula_text(Windowed(part.window, Some(atom)))
+                case Windowed(window, AtomFormula() as atom) if _moves_with_time(window):
+                    some = formula_text(Windowed(window, Some(atom)))
                     yield Problem(
                         "L228",
                         "this window has no effect: without `some`, `always` or `@T`, the atom "
@@ -89,6 +89,10 @@ def _windows_without_effect(rule: Rule) -> Iterator[Problem]:
                     )
                 case _:
                     pass
+
+
+def _moves_with_time(window: Window) -> bool:
+    return window.bounds is not None and not window.bounds.hops
 
 
 def _names_as_variables(rule: Rule) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 Arithmetic has a value only over numbers and within 64 bits. A term without a value (division by
 zero, text in arithmetic, an integer beyond 64 bits, `mod` over floats) evaluates to None, and no
-comparison with it is true.
+comparison with it is true. Nor is one of the order between a number and a text.
 """
 
 import operator
@@ -14,7 +14,8 @@ from larspark.base.terms import Arithmetic, Constant, Operation, Term, Variable,
 
 Substitution: TypeAlias = Mapping[str, Constant]
 
-# The comparison that holds exactly where another one does not, if both sides have a value.
+# The comparison that holds exactly where another one does not, if both sides have a value, and
+# numbers are compared with numbers, texts with texts.
 NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
@@ -77,18 +78,19 @@ def calculate(operation: Operation, args: Sequence[Constant | None]) -> Constant
 
 
 def compare(comparison: str, left: Constant | None, right: Constant | None) -> bool:
-    """Decide `left comparison right`: numbers by value, then text by code points.
+    """Decide `left comparison right`: numbers by value, text by code points.
 
-    >>> compare("<", 10, "a"), compare("<", "b", "a"), compare("!=", 2, "2")
+    Between a number and a text there is no order: none of `< <= > >=` holds.
+
+    >>> compare("<", 9, 10), compare("<", "b", "a"), compare("!=", 2, "2")
     (True, False, True)
-    >>> compare("!=", 2, None)
-    False
+    >>> compare("<", 10, "a"), compare(">=", 10, "a"), compare("!=", 2, None)
+    (False, False, False)
     """
     if left is None or right is None:
         return False
-    left_is_text, right_is_text = isinstance(left, str), isinstance(right, str)
-    if left_is_text is not right_is_text:
-        return _COMPARISONS[comparison](left_is_text, right_is_text)
+    if isinstance(left, str) is not isinstance(right, str):
+        return comparison == "!="
     return _COMPARISONS[comparison](left, right)
 
 

@@ -247,9 +247,14 @@ def _may_be_empty(scope: Scope) -> bool:
 
 
 def _condition(comparison: Comparison, negated: bool, *, complement: bool) -> Condition:
-    """A comparison without a value is false, negated or not; so its complement is true."""
-    calculated = any(isinstance(t, Arithmetic) for t in (comparison.left, comparison.right))
-    return Condition(comparison, negated, complement and calculated)
+    """A comparison without a value is false, negated or not; so its complement is true.
+
+    Arithmetic may have no value, and an order between a number and a text has none.
+    """
+    uncertain = comparison.operator not in ("=", "!=") or any(
+        isinstance(t, Arithmetic) for t in (comparison.left, comparison.right)
+    )
+    return Condition(comparison, negated, complement and uncertain)
 
 
 def _one(literal: Literal) -> Alternatives:

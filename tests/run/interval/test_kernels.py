@@ -1,8 +1,6 @@
 """Kernels against obvious twins: counts over time, formulas read off rows, rows that pass."""
 
-import operator
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.base.terms import Arithmetic, Constant, Variable
+from larspark.logic.values import NEGATED, compare
 from larspark.run.interval.arrivals import Chunk, distinct_elements
 from larspark.run.interval.body_steps import WhereStep, where_step
 from larspark.run.interval.count_profiles import Profile, WindowSize
@@ -155,11 +154,11 @@ def test_comparisons_order_constants_of_every_kind(
     rows = np.array([[1, 1, constants.code(value)] for value in left], np.int64)
     terms = (right, column) if mirrored else (column, right)
     where = WhereStep(comparison, *terms, negated, {column: 2}, constants)
-    compares = COMPARISONS[comparison]
+    wanted = NEGATED[comparison] if negated else comparison
     expected = [
         value
         for value in left
-        if compares(*map(order, (right, value) if mirrored else (value, right))) != negated
+        if compare(wanted, *((right, value) if mirrored else (value, right)))
     ]
     for step in (where, where_step(where)):
         assert [constants.decode(code) for code in step(rows)[:, 2].tolist()] == expected
@@ -250,21 +249,6 @@ def test_integers_that_do_not_fit_a_code_are_reported() -> None:
     assert select.code_integers.run(np.array([7, -7]), rows, 0, 1 << 61)
     assert rows.tolist() == [[28], [-28]]
     assert not select.code_integers.run(np.array([7, 1 << 61]), rows, 0, 1 << 61)
-
-
-COMPARISONS: dict[str, Callable[[object, object], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def order(value: Constant) -> tuple[bool, Constant]:
-    """Every number comes before every text."""
-    return isinstance(value, str), value
 
 
 def points(given_rows: Ints, until: int = FOREVER) -> list[tuple[int, object]]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larspark.base.terms import Operation, Term, Variable, Wildcard
-from larspark.logic.values import calculate, order_key
+from larspark.logic.values import calculate, compare
 from larspark.run.interval.interning import (
     FLOAT,
     INTEGER,
@@ -60,30 +60,42 @@ def evaluate(
             return _calculate(term.operation, args, constants)
 
 
-def holds(comparison: str, left: Values, right: Values, constants: Constants) -> Mask:
-    """Where a comparison is true; without a value it is not."""
-    if comparison in ("=", "!="):
-        result: Mask = _COMPARISONS[comparison](left.codes, right.codes)
-    else:
-        result = _in_order(comparison, left.codes, right.codes, constants)
+class Verdict(NamedTuple):
+    """In which rows a comparison is true, and in which it has a value; None: in all of them."""
+
+    true: Mask
+    valid: Mask | None
+
+
+def decide(comparison: str, left: Values, right: Values, constants: Constants) -> Verdict:
+    """Decide a comparison in every row; where it has no value it is not true."""
     valid = left.both(right)
-    return result if valid is None else result & valid
-
-
-def _in_order(comparison: str, left: Ints, right: Ints, constants: Constants) -> Mask:
-    compare = _COMPARISONS[comparison]
-    kinds = tags(left) | tags(right)
-    if not kinds.any():
+    if comparison in ("=", "!="):
+        true: Mask = _COMPARISONS[comparison](left.codes, right.codes)
+        return Verdict(true if valid is None else true & valid, valid)
+    if not (tags(left.codes) | tags(right.codes)).any():
         # Codes of integers are ordered like the integers.
-        result: Mask = compare(left, right)
-        return result
+        true = _COMPARISONS[comparison](left.codes, right.codes)
+        return Verdict(true if valid is None else true & valid, valid)
+    return _in_order(comparison, left.codes, right.codes, valid, constants)
+
+
+def _in_order(
+    comparison: str, left: Ints, right: Ints, valid: Mask | None, constants: Constants
+) -> Verdict:
+    """Decide an order where not all constants are integers; numbers and texts have none."""
     exact = _is_exact(left) & _is_exact(right)
-    result = np.zeros(len(left), bool)
-    result[exact] = compare(_floats(left[exact]), _floats(right[exact]))
-    for row in np.flatnonzero(~exact).tolist():
-        pair = constants.decode(int(left[row])), constants.decode(int(right[row]))
-        result[row] = compare(*map(order_key, pair))
-    return result
+    true = np.zeros(len(left), bool)
+    true[exact] = _COMPARISONS[comparison](_floats(left[exact]), _floats(right[exact]))
+    valued = np.ones(len(left), bool) if valid is None else valid.copy()
+    for row in np.flatnonzero(~exact & valued).tolist():
+        one, other = constants.decode(int(left[row])), constants.decode(int(right[row]))
+        if isinstance(one, str) is isinstance(other, str):
+            true[row] = compare(comparison, one, other)
+        else:
+            valued[row] = False
+            constants.mixed.add(comparison, one, other)
+    return Verdict(true & valued, None if valued.all() else valued)
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {

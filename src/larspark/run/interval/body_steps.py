@@ -10,7 +10,7 @@ import numpy as np
 
 from larspark.base.terms import Term, Variable
 from larspark.plan.operators import Reach
-from larspark.run.interval.arithmetic import Mask, evaluate, holds
+from larspark.run.interval.arithmetic import Mask, decide, evaluate
 from larspark.run.interval.interning import INTEGER, Constants, integers, tags
 from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import EQUAL, LESS, MORE, NOT_LESS, NOT_MORE, UNEQUAL
@@ -62,8 +62,7 @@ class WhereStep:
         columns = {variable: rows[:, place] for variable, place in self.columns.items()}
         left = evaluate(self.left, columns, len(rows), self.constants)
         right = evaluate(self.right, columns, len(rows), self.constants)
-        true = holds(self.comparison, left, right, self.constants)
-        valid = left.both(right)
+        true, valid = decide(self.comparison, left, right, self.constants)
         if self.negated:
             true = ~true if valid is None else ~true & valid
         if self.without_value and valid is not None:

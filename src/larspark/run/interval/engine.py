@@ -84,6 +84,11 @@ class IntervalEngine(ListedModels):
         self._steps = 0
         self._sieve = Sieve()
 
+    @property
+    def mixed_comparisons(self) -> tuple[int, str]:
+        """How many comparisons of a number with a text were met, and an example."""
+        return self._constants.mixed.count, self._constants.mixed.example
+
     def append(self, batch: AnyBatch) -> None:
         """Take elements in; they wait until `advance` comes to their time."""
         if self._settings.hindsight and self._network is not None and len(batch):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from larspark.base.terms import Constant, Term, constant
+from larspark.base.terms import Constant, Term, constant, constant_text
 from larspark.run.interval.kernels.layout import Ints
 from larspark.run.interval.kernels.select import code_integers
 
@@ -32,6 +32,21 @@ _EXACT_FLOAT = 2.0**53
 _PATIENCE = 10_000
 
 
+class MixedComparisons:
+    """How many comparisons had a number on one side and a text on the other; the first one."""
+
+    __slots__ = ("count", "example")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.example = ""
+
+    def add(self, comparison: str, left: Constant, right: Constant) -> None:
+        self.count += 1
+        if not self.example:
+            self.example = f"{constant_text(left)} {comparison} {constant_text(right)}"
+
+
 class Constants:
     """The table behind the codes. The places of unreferenced texts go to a free list.
 
@@ -40,7 +55,7 @@ class Constants:
     [-7, 21.5, 'a1', 4611686018427387904]
     """
 
-    __slots__ = ("_free", "_known", "own", "patience", "values")
+    __slots__ = ("_free", "_known", "mixed", "own", "patience", "values")
 
     def __init__(self) -> None:
         self._known: dict[Constant, int] = {}
@@ -52,6 +67,7 @@ class Constants:
         self.own = 0
         # The number of constants at which unreferenced ones are looked for.
         self.patience = _PATIENCE
+        self.mixed = MixedComparisons()
 
     def __len__(self) -> int:
         return len(self.values) - len(self._free)
