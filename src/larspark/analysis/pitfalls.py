@@ -9,6 +9,7 @@ from larspark.analysis.reach import Reach
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity
 from larspark.base.terms import Variable
+from larspark.language.nodes import variables, walk
 from larspark.language.printer import formula_text
 from larspark.language.tree import (
     At,
@@ -19,7 +20,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import Window
-from larspark.logic.traversal import formulas, occurrences, variables, walk
+from larspark.logic.traversal import formulas, occurrences
 
 # `Vienna` is probably a name, `V`, `ID` and `St` are variables.
 _LIKE_A_NAME = re.compile(r"[A-Z][a-z]{2,}")
@@ -64,12 +65,12 @@ def _looked_back_at(formula: Formula, placed: Reach) -> Iterator[AtomFormula]:
 
     `@T p` without a window is left out: it is a way to get the current time.
     """
-    pinned = {id(part.body) for part in walk(formula) if isinstance(part, At)}
-    found = frames(formula, first_frame(placed.end), {})
-    atoms = ((part, frame) for part, frame in found if isinstance(part, AtomFormula))
-    for occurrence, (atom, frame) in zip(occurrences(formula), atoms, strict=True):
-        if frame.now.times.low < 0 and (occurrence.windows or id(atom) not in pinned):
-            yield atom
+    found = list(frames(formula, first_frame(placed.end), {}))
+    windowed = any(isinstance(part, Windowed) for part, _ in found)
+    pinned = {id(part.body) for part, _ in found if isinstance(part, At) and not windowed}
+    for part, frame in found:
+        if isinstance(part, AtomFormula) and frame.now.times.low < 0 and id(part) not in pinned:
+            yield part
 
 
 def _windows_without_effect(rule: Rule) -> Iterator[Problem]:
