@@ -17,8 +17,8 @@ from larspark import cli
 from larspark.base.atoms import Signature
 from larspark.cli import app
 from larspark.show import terminal as progress
+from larspark.show.run_notes import unmatched_notes
 from larspark.show.terminal import StatusLine
-from larspark.show.unmatched_predicates import stranger_notes
 
 LARSPARK = str(Path(sys.executable).with_name("larspark"))
 PROGRAM = "hot(M) :- [3] some temp(M, V), V > 90.\n"
@@ -83,21 +83,62 @@ def test_what_is_mistyped_or_missing_is_told(
 def test_a_predicate_that_never_came_is_noted_when_another_did(folder: Path) -> None:
     (folder / "typo.lars").write_text(PROGRAM.replace("temp", "tempp"))
     done = larspark(folder, "run", "typo.lars", "-s", "events.jsonl", "--as", "changes")
-    assert done.stderr == "note: nothing came for `tempp/2`; the stream has `temp/2`\n"
+    assert done.stderr == "note: there are no facts of `tempp/2`; the stream has `temp/2`\n"
     done = larspark(folder, "query", "[3] some tmp(M, V)", "-s", "events.jsonl", "--at", "3")
-    assert done.stderr == "note: nothing came for `tmp/2`; the stream has `temp/2`\n"
+    assert done.stderr == "note: there are no facts of `tmp/2`; the stream has `temp/2`\n"
     done = larspark(folder, "run", "plant.lars", "-s", "events.jsonl", "--as", "changes")
     assert done.stderr == ""
 
 
 def test_notes_are_made_only_where_something_was_probably_meant() -> None:
     temp, tmp, door = Signature("temp", 2), Signature("tmp", 2), Signature("door", 1)
-    assert stranger_notes({temp, door}, {temp}) == []
-    assert stranger_notes({temp, door}, {temp, tmp}) == []
-    assert stranger_notes({temp}, {door}) == [
-        "nothing came that is asked for: that would be `temp/2`; the stream has `door/1`"
+    assert unmatched_notes({temp, door}, {temp}) == []
+    assert unmatched_notes({temp, door}, {temp, tmp}) == []
+    assert unmatched_notes({temp}, {door}) == [
+        "the program reads `temp/2`, of which there are no facts; the stream has `door/1`"
     ]
-    assert stranger_notes({temp}, set()) == []
+    assert unmatched_notes({temp}, set()) == ["the stream has no facts"]
+    assert unmatched_notes(set(), set()) == []
+
+
+def test_a_run_warns_once_of_what_check_warns_of(folder: Path) -> None:
+    (folder / "back.lars").write_text(
+        "hot(M) :- [3] some temp(M, V), V > 90.\nalarm(M) :- [2] always hot(M).\n"
+    )
+    done = larspark(folder, "run", "back.lars", "-s", "events.jsonl")
+    assert done.stderr.count("warning L227") == 1
+    assert "#remember hot/1" in done.stderr
+
+
+def test_a_run_without_facts_says_so(folder: Path) -> None:
+    (folder / "empty.jsonl").write_text("")
+    (folder / "header.csv").write_text("minute,machine,value\n")
+    for words in (
+        ["empty.jsonl"],
+        ["header.csv", "--map", "minute -> temp(machine, value)"],
+    ):
+        done = larspark(folder, "run", "plant.lars", "-s", *words)
+        assert "note: the stream has no facts\n" in done.stderr
+
+
+def test_a_run_reports_comparisons_of_numbers_with_texts_and_arithmetic_without_values(
+    folder: Path,
+) -> None:
+    (folder / "mixed.lars").write_text(
+        "hot(M) :- temp(M, V), V > 90.\nper(M, V / Z) :- temp(M, V), zero(Z).\nzero(0).\n"
+    )
+    readings = ['{"t": 1, "predicate": "temp", "args": ["m1", "ERR"]}\n'] * 1
+    readings += [f'{{"t": {t}, "atom": "temp(m1, {90 + t})"}}\n' for t in (2, 3)]
+    readings += ['{"t": 4, "predicate": "temp", "args": ["m1", "n/a"]}\n']
+    (folder / "mixed.jsonl").write_text("".join(readings))
+    done = larspark(folder, "run", "mixed.lars", "-s", "mixed.jsonl", "--as", "intervals")
+    assert done.stdout == '{"atom": "hot(m1)", "from": 2, "to": 3}\n'
+    assert done.stderr.splitlines() == [
+        'note: a number was compared with a text 2 times, such as `"ERR" > 90`: there is no order '
+        "between them, so the comparison does not hold",
+        "note: mixed.lars:2: `V / Z` had no value all 4 times it was needed: a division by zero, "
+        "a text in arithmetic, or a number beyond 64 bits",
+    ]
 
 
 def test_a_terminal_is_not_steered_by_a_stream(folder: Path) -> None:

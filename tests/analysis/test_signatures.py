@@ -158,7 +158,8 @@ def test_a_predicate_that_input_does_not_name_never_holds() -> None:
 
 def test_a_predicate_used_once_that_looks_like_another_is_suspected() -> None:
     assert problems("q(X) :- trams(X), not [5] some traams(X). r(X) :- trams(X), q(X).") == [
-        "t.lars:1:32: warning L216: `traams/1` is used only here and looks like `trams/1`\n"
+        "t.lars:1:32: warning L216: `traams/1` is given by nothing but the stream, and looks like "
+        "`trams/1`\n"
         "  hint: did you mean `trams/1`? If not, name the input with `#input`"
     ]
 

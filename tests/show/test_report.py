@@ -109,7 +109,7 @@ def test_a_program_reads_the_same_as_data() -> None:
             {
                 "code": "L216",
                 "severity": "warning",
-                "message": "`trams/2` is used only here and looks like `tram/2`",
+                "message": "`trams/2` is given by nothing but the stream, and looks like `tram/2`",
                 "hint": "did you mean `tram/2`? If not, name the input with `#input`",
                 "source": "t.lars",
                 "line": 3,

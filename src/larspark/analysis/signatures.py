@@ -224,16 +224,22 @@ def _ungiven_predicates(parts: Roles, used: Sequence[Use]) -> Iterator[Problem]:
 
 
 def _misspelt_predicates(parts: Roles, used: Sequence[Use]) -> Iterator[Problem]:
+    """Inputs that look like a predicate which rules or background data give.
+
+    Like another input looks only one that is used once, and the other one more often.
+    """
     count = Counter(use.signature for use in used)
     trusted = {other for other in parts.inputs if count[other] != 1}
+    given = _Predicates(parts.derived | parts.background)
     predicates = _Predicates(trusted | parts.derived | parts.background)
-    for signature, span in used:
-        if signature in parts.inputs and count[signature] == 1:
-            meant = predicates.misspelt(signature)
-            if meant is not None:
-                message = f"`{signature}` is used only here and looks like `{meant}`"
-                hint = f"did you mean `{meant}`? If not, name the input with `#input`"
-                yield Problem("L216", message, span, hint, Severity.WARNING)
+    for signature, span in reversed(dict(reversed(used)).items()):
+        if signature not in parts.inputs:
+            continue
+        meant = (predicates if count[signature] == 1 else given).misspelt(signature)
+        if meant is not None:
+            message = f"`{signature}` is given by nothing but the stream, and looks like `{meant}`"
+            hint = f"did you mean `{meant}`? If not, name the input with `#input`"
+            yield Problem("L216", message, span, hint, Severity.WARNING)
 
 
 def _arguments(count: int) -> str:

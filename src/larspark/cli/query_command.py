@@ -23,8 +23,8 @@ from larspark.cli.options import (
 from larspark.language import parse_formula
 from larspark.language.nodes import walk
 from larspark.language.tree import AtomFormula, Tick
+from larspark.show.run_notes import Arrivals, unmatched_notes
 from larspark.show.terminal import say_notes, say_what_was_skipped, writer
-from larspark.show.unmatched_predicates import Arrivals, stranger_notes
 
 
 @app.command(
@@ -77,7 +77,7 @@ def query(
         for batch in source.batches():
             arrivals.add(batch)
         asked = _predicates(formula, duration) - {atom.signature for atom in given}
-        say_notes(stranger_notes(asked, arrivals.signatures))
+        say_notes(unmatched_notes(asked, arrivals.signatures))
 
 
 def _predicates(formula: str, tick: Tick | None) -> set[Signature]:

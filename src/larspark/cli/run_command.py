@@ -46,6 +46,7 @@ from larspark.run.emit_policy import Every, Occasions
 from larspark.run.protocol import Answers, Settings
 from larspark.run.replay import live, replay
 from larspark.run.session import Session
+from larspark.show.run_notes import Arrivals, unmatched_notes
 from larspark.show.terminal import (
     complain,
     reading_progress,
@@ -53,7 +54,6 @@ from larspark.show.terminal import (
     say_what_was_skipped,
     writer,
 )
-from larspark.show.unmatched_predicates import Arrivals, stranger_notes
 
 
 @app.command(
@@ -165,9 +165,9 @@ def run(
         chosen = None if when == Every() else occasions
         for line in AnswerFormat(form, at, chosen, monitor, limit).lines(pieces, out.people):
             out.line(line)
-    say_notes(notes if session is None else session.notes)
+    say_notes(notes if session is None else [*session.notes, *session.warnings])
     own = {atom.signature for _, atom in checked.elements}
-    say_notes(stranger_notes(checked.inputs - own, arrivals.signatures))
+    say_notes(unmatched_notes(checked.inputs - own, arrivals.signatures))
     say_what_was_skipped(source)
 
 

@@ -95,13 +95,9 @@ class Session:
         return (*told, f"the engine `{self.engine_name}` evaluates without a time limit")
 
     @property
-    def mixed_comparisons(self) -> tuple[int, str]:
-        """How many comparisons of a number with a text were met, and an example.
-
-        Only the interval engine counts them.
-        """
-        found: tuple[int, str] = getattr(self.engine, "mixed_comparisons", (0, ""))
-        return found
+    def warnings(self) -> list[str]:
+        """What the data gave that the program does not handle; only `interval` looks for it."""
+        return list(getattr(self.engine, "warnings", ()))
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""

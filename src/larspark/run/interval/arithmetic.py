@@ -38,6 +38,11 @@ class Values(NamedTuple):
     codes: Ints
     valid: Mask | None
 
+    @property
+    def valued(self) -> int:
+        """How many rows have a value."""
+        return len(self.codes) if self.valid is None else int(np.count_nonzero(self.valid))
+
     def both(self, other: "Values") -> Mask | None:
         if self.valid is None or other.valid is None:
             return other.valid if self.valid is None else self.valid
@@ -94,7 +99,7 @@ def _in_order(
             true[row] = compare(comparison, one, other)
         else:
             valued[row] = False
-            constants.mixed.add(comparison, one, other)
+            constants.diagnostics.add_mixed(comparison, one, other)
     return Verdict(true & valued, None if valued.all() else valued)
 
 

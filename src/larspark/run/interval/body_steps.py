@@ -8,9 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from larspark.base.terms import Term, Variable
+from larspark.base.problems import Span
+from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.term_text import term_text
+from larspark.language.tree import NOWHERE
 from larspark.plan.operators import Reach
-from larspark.run.interval.arithmetic import Mask, decide, evaluate
+from larspark.run.interval.arithmetic import Mask, Values, decide, evaluate
+from larspark.run.interval.diagnostics import Calculation
 from larspark.run.interval.interning import INTEGER, Constants, integers, tags
 from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import EQUAL, LESS, MORE, NOT_LESS, NOT_MORE, UNEQUAL
@@ -57,17 +61,27 @@ class WhereStep:
     columns: Columns
     constants: Constants
     without_value: bool = False
+    origin: Span = NOWHERE
 
     def __call__(self, rows: Ints) -> Ints:
         columns = {variable: rows[:, place] for variable, place in self.columns.items()}
         left = evaluate(self.left, columns, len(rows), self.constants)
         right = evaluate(self.right, columns, len(rows), self.constants)
+        for term, values in ((self.left, left), (self.right, right)):
+            _count(term, values, self.origin, self.constants)
         true, valid = decide(self.comparison, left, right, self.constants)
         if self.negated:
             true = ~true if valid is None else ~true & valid
         if self.without_value and valid is not None:
             true |= ~valid
         return selected(rows, true)
+
+
+def _count(term: Term, values: Values, origin: Span, constants: Constants) -> None:
+    """Count how often arithmetic had a value; a term of which it never had is reported."""
+    if isinstance(term, Arithmetic):
+        calculation = Calculation(term_text(term), origin)
+        constants.diagnostics.add_tries(calculation, len(values.codes), values.valued)
 
 
 _COMPARISONS = {"=": EQUAL, "!=": UNEQUAL, "<": LESS, ">=": NOT_LESS, ">": MORE, "<=": NOT_MORE}
@@ -98,10 +112,12 @@ class LetStep:
     term: Term
     columns: Columns
     constants: Constants
+    origin: Span = NOWHERE
 
     def __call__(self, rows: Ints) -> Ints:
         columns = {variable: rows[:, place] for variable, place in self.columns.items()}
         values = evaluate(self.term, columns, len(rows), self.constants)
+        _count(self.term, values, self.origin, self.constants)
         wider = np.empty((len(rows), rows.shape[1] + 1), np.int64)
         wider[:, :-1] = rows
         wider[:, -1] = values.codes

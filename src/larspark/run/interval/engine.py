@@ -85,9 +85,9 @@ class IntervalEngine(ListedModels):
         self._sieve = Sieve()
 
     @property
-    def mixed_comparisons(self) -> tuple[int, str]:
-        """How many comparisons of a number with a text were met, and an example."""
-        return self._constants.mixed.count, self._constants.mixed.example
+    def warnings(self) -> list[str]:
+        """Comparisons and arithmetic that a user should know of."""
+        return self._constants.diagnostics.warnings()
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in; they wait until `advance` comes to their time."""

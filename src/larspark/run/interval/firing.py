@@ -249,19 +249,28 @@ class _Compiler:
         columns = dict(self._columns)
         step: Step
         match condition:
-            case Where(_, comparison, negated, without_value):
-                left, right, operator = comparison.left, comparison.right, comparison.operator
-                constants = self._constants
-                where = WhereStep(operator, left, right, negated, columns, constants, without_value)
+            case Where(_, comparison, negated, without_value, origin):
+                where = WhereStep(
+                    comparison.operator,
+                    comparison.left,
+                    comparison.right,
+                    negated,
+                    columns,
+                    self._constants,
+                    without_value,
+                    origin,
+                )
                 step = where_step(where)
-            case Let(_, variable, term) if variable in self._columns:
-                where = WhereStep("=", variable, term, False, columns, self._constants)
+            case Let(_, variable, term, origin) if variable in self._columns:
+                where = WhereStep(
+                    "=", variable, term, False, columns, self._constants, origin=origin
+                )
                 step = where_step(where)
             case Each(_, variable, low, high):
                 step = EachStep(self._columns.get(variable), low, high, columns, self._constants)
                 self._columns.setdefault(variable, KEYS + len(self._columns))
-            case Let(_, variable, term):
-                step = LetStep(term, columns, self._constants)
+            case Let(_, variable, term, origin):
+                step = LetStep(term, columns, self._constants, origin)
                 self._columns[variable] = KEYS + len(self._columns)
             case Within(_, variable, reach):
                 place, width = self._columns[variable], len(self._columns)

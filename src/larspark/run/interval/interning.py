@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from larspark.base.terms import Constant, Term, constant, constant_text
+from larspark.base.terms import Constant, Term, constant
+from larspark.run.interval.diagnostics import Diagnostics
 from larspark.run.interval.kernels.layout import Ints
 from larspark.run.interval.kernels.select import code_integers
 
@@ -32,21 +33,6 @@ _EXACT_FLOAT = 2.0**53
 _PATIENCE = 10_000
 
 
-class MixedComparisons:
-    """How many comparisons had a number on one side and a text on the other; the first one."""
-
-    __slots__ = ("count", "example")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.example = ""
-
-    def add(self, comparison: str, left: Constant, right: Constant) -> None:
-        self.count += 1
-        if not self.example:
-            self.example = f"{constant_text(left)} {comparison} {constant_text(right)}"
-
-
 class Constants:
     """The table behind the codes. The places of unreferenced texts go to a free list.
 
@@ -55,7 +41,7 @@ class Constants:
     [-7, 21.5, 'a1', 4611686018427387904]
     """
 
-    __slots__ = ("_free", "_known", "mixed", "own", "patience", "values")
+    __slots__ = ("_free", "_known", "diagnostics", "own", "patience", "values")
 
     def __init__(self) -> None:
         self._known: dict[Constant, int] = {}
@@ -67,7 +53,7 @@ class Constants:
         self.own = 0
         # The number of constants at which unreferenced ones are looked for.
         self.patience = _PATIENCE
-        self.mixed = MixedComparisons()
+        self.diagnostics = Diagnostics()
 
     def __len__(self) -> int:
         return len(self.values) - len(self._free)

@@ -1,4 +1,4 @@
-"""Predicates that never came, and those that came instead: the mistake of the first minutes."""
+"""Notes at the end of a run: empty input, and input predicates that did not occur in the stream."""
 
 from collections.abc import Iterable, Set
 from itertools import islice
@@ -13,7 +13,7 @@ _KEPT = 1000
 
 
 class Arrivals:
-    """The predicates that a stream has brought so far."""
+    """The predicates of the facts that were read so far."""
 
     def __init__(self) -> None:
         self.signatures: set[Signature] = set()
@@ -28,14 +28,16 @@ class Arrivals:
             self.signatures.update(signature for signature, _ in batch.segments())
 
 
-def stranger_notes(asked: Set[Signature], came: Set[Signature]) -> list[str]:
-    """What to tell when predicates that are asked for never came, and others did.
+def unmatched_notes(asked: Set[Signature], came: Set[Signature]) -> list[str]:
+    """Which input predicates do not occur in the stream, and what occurs instead.
 
-    >>> stranger_notes({Signature("temp", 2)}, {Signature("tmp", 2)})
-    ['nothing came for `temp/2`; the stream has `tmp/2`']
+    >>> unmatched_notes({Signature("temp", 2)}, {Signature("tmp", 2)})
+    ['there are no facts of `temp/2`; the stream has `tmp/2`']
     """
     if len(came) > _KEPT:
         return []
+    if asked and not came:
+        return ["the stream has no facts"]
     unknown = came - asked
     names = Vocabulary(signature.predicate for signature in unknown)
     notes = []
@@ -43,10 +45,12 @@ def stranger_notes(asked: Set[Signature], came: Set[Signature]) -> list[str]:
         meant = names.closest(missing.predicate)
         alike = [s for s in sorted(unknown) if s.predicate in (missing.predicate, meant)]
         if alike:
-            notes.append(f"nothing came for `{missing}`; the stream has {_listed(alike)}")
+            notes.append(f"there are no facts of `{missing}`; the stream has {_listed(alike)}")
     if not notes and asked and came and not asked & came:
         reads, has = _listed(sorted(asked)), _listed(sorted(came))
-        notes.append(f"nothing came that is asked for: that would be {reads}; the stream has {has}")
+        notes.append(
+            f"the program reads {reads}, of which there are no facts; the stream has {has}"
+        )
     return notes
 
 
