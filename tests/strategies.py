@@ -35,7 +35,14 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow, Window
+from larspark.language.windows import (
+    FilterWindow,
+    NamedWindow,
+    SessionWindow,
+    TimeWindow,
+    TupleWindow,
+    Window,
+)
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 
@@ -121,6 +128,9 @@ def windows() -> st.SearchStrategy[Window]:
     return st.one_of(
         time_windows(),
         st.builds(TupleWindow, st.integers(0, 9), st.one_of(st.just(0), st.integers(0, 3)), keys),
+        st.builds(
+            SessionWindow, st.integers(0, 9), st.none() | st.integers(0, 30), st.booleans(), keys
+        ),
         st.builds(FilterWindow, st.lists(atoms(), min_size=1, max_size=3).map(tuple)),
         st.builds(NamedWindow, predicates, st.lists(constants(), max_size=2).map(tuple)),
     )

@@ -28,6 +28,7 @@ TIME_WINDOWS = bracketed(
 )
 TUPLE_WINDOWS = bracketed(
     "[#1] [#2] [#3] [#1,+1] [#+1] [#1 by X] [#2 by X] [only p(_)] [only p(X)] [only p(_),e(X,_)]"
+    " [session 1] [session 2 by X] [session 1 max 2] [ended session 1] [ended session 1 by X]"
 )
 STREAM_ATOMS, DERIVED_ATOMS = ["p(X)", "q(X)", "e(X,_)", "s"], ["a(X)", "b(X)", "c"]
 

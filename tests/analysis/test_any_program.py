@@ -11,7 +11,13 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.codes import CODES
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language import tree
-from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow
+from larspark.language.windows import (
+    FilterWindow,
+    NamedWindow,
+    SessionWindow,
+    TimeWindow,
+    TupleWindow,
+)
 from larspark.show.report import report_json, report_text
 
 # Few names, so that rules have to do with each other.
@@ -35,6 +41,13 @@ sizes = st.integers(0, 5)
 windows = st.one_of(
     st.builds(TimeWindow, sizes | st.none(), sizes, st.integers(1, 4)),
     st.builds(TupleWindow, sizes, sizes, st.lists(variables, max_size=2).map(tuple)),
+    st.builds(
+        SessionWindow,
+        sizes,
+        sizes | st.none(),
+        st.booleans(),
+        st.lists(variables, max_size=2).map(tuple),
+    ),
     st.builds(FilterWindow, st.lists(atoms, min_size=1, max_size=2).map(tuple)),
     st.builds(NamedWindow, names),
 )

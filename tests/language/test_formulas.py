@@ -22,7 +22,14 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow, Window
+from larspark.language.windows import (
+    FilterWindow,
+    NamedWindow,
+    SessionWindow,
+    TimeWindow,
+    TupleWindow,
+    Window,
+)
 
 X, Y, Z, T = Variable("X"), Variable("Y"), Variable("Z"), Variable("T")
 
@@ -169,6 +176,13 @@ def test_formulas_are_read_with_their_binding_strength(text: str, formula: Formu
         ("[#1 by X]", TupleWindow(1, 0, (X,))),
         ("[#2,+1 by X, Y]", TupleWindow(2, 1, (X, Y))),
         ("[3 # by X]", TupleWindow(3, 0, (X,))),
+        ("[session 5]", SessionWindow(5)),
+        ("[session 5 by X]", SessionWindow(5, by=(X,))),
+        ("[session 5 min max 1 h by X, Y]", SessionWindow(600, 7200, by=(X, Y))),
+        ("[session 5 max 9]", SessionWindow(5, 9)),
+        ("[ended session 5 s]", SessionWindow(10, ended=True)),
+        ("[ended session 5 max 0 by X]", SessionWindow(5, 0, True, (X,))),
+        ('["session"(3)]', NamedWindow("session", (3,))),
         ("[only tram(a1,_)]", FilterWindow((Atom("tram", ("a1", Wildcard())),))),
         ("[only tram(_), done]", FilterWindow((Atom("tram", (Wildcard(),)), Atom("done")))),
         ("[mine]", NamedWindow("mine")),

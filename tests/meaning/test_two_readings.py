@@ -11,6 +11,7 @@ from larspark.language.windows import (
     FilterWindow,
     GroupWindow,
     NamedWindow,
+    SessionWindow,
     TimeWindow,
     TupleWindow,
     Window,
@@ -65,7 +66,9 @@ def random_atom(rng: random.Random) -> Atom:
 
 def random_window(rng: random.Random, own: bool) -> Window:
     small = rng.randrange
-    match rng.choice(["sliding", "hopping", "past", "tuples", "groups", "filter", "own"]):
+    match rng.choice(
+        ["sliding", "hopping", "past", "tuples", "groups", "sessions", "filter", "own"]
+    ):
         case "sliding":
             return TimeWindow(small(4), small(3))
         case "hopping":
@@ -77,6 +80,9 @@ def random_window(rng: random.Random, own: bool) -> Window:
             return TupleWindow(small(4), small(3))
         case "groups":
             return GroupWindow(TupleWindow(small(3), small(2)), KEYS[: small(1, 3)])
+        case "sessions":
+            session = SessionWindow(small(3), rng.choice([None, small(4)]), rng.random() < 0.5)
+            return rng.choice([session, GroupWindow(session, KEYS[: small(1, 3)])])
         case "own" if own:
             return NamedWindow("after_last_q", (small(3),))
         case _:

@@ -11,6 +11,7 @@ from larspark.language.windows import (
     FilterWindow,
     GroupWindow,
     NamedWindow,
+    SessionWindow,
     TimeWindow,
     TupleWindow,
 )
@@ -80,6 +81,29 @@ def group_window(window: GroupWindow, timeline: range, elements: list[Element], 
     return inside, [e for e in elements if any(e in kept for _, _, kept in windows)]
 
 
+def session_window(
+    window: SessionWindow, timeline: range, elements: list[Element], t: int
+) -> Plain:
+    """The window by what is said of every time point: does a session cover it, which elements?"""
+    times = sorted({element.t for element in elements if element.t <= t})
+    begins = [u for n, u in enumerate(times) if n == 0 or u - times[n - 1] > window.gap]
+    if window.longest is not None:
+        # Between two gaps a session begins as soon as the one before has reached its length.
+        for u in times:
+            latest = max(begin for begin in begins if begin <= u)
+            if u > latest + window.longest:
+                begins.append(u)
+    for begin in sorted(begins):
+        following = min((other for other in begins if other > begin), default=t + 1)
+        members = [e for e in elements if begin <= e.t < following and e.t <= t]
+        over = max(e.t for e in members) + window.gap
+        if window.longest is not None:
+            over = min(over, begin + window.longest)
+        if t == over + 1 if window.ended else begin <= t <= over:
+            return range(begin, t + 1), members
+    return range(t, t + 1), []
+
+
 def random_streams() -> Iterator[tuple[random.Random, Stream]]:
     for seed in range(3000):
         rng = seeded(seed)
@@ -113,6 +137,36 @@ def test_tuple_windows_follow_definition_4() -> None:
             start, end, kept = tuple_window(past, future, *expected, t)
             expected = range(start, end + 1), kept
         assert_same(apply_window(TupleWindow(past, future), stream, t), expected)
+
+
+def test_session_windows_follow_their_definition() -> None:
+    for rng, stream in random_streams():
+        longest = rng.choice([None, None, 0, 1, 2, 4])
+        window = SessionWindow(rng.randrange(4), longest, rng.random() < 0.5)
+        t = rng.randrange(LAST + 3)
+        expected = plain(stream)
+        if t in expected[0]:
+            expected = session_window(window, *expected, t)
+        assert_same(apply_window(window, stream, t), expected)
+
+
+def test_a_session_reaches_to_now_until_its_gap_is_exceeded() -> None:
+    stream = Universe([(t, ATOMS[0]) for t in (0, 1, 5, 7)]).whole(0, 20)
+    session = [apply_window(SessionWindow(2), stream, t) for t in range(12)]
+    assert [(s.start, s.end) for s in session[:8]] == [
+        *((0, 0), (0, 1), (0, 2), (0, 3), (4, 4), (5, 5), (5, 6), (5, 7))
+    ]
+    assert [len(s.elements()) for s in session] == [1, 2, 2, 2, 0, 1, 1, 2, 2, 2, 0, 0]
+    ended = [apply_window(SessionWindow(2, ended=True), stream, t) for t in range(12)]
+    assert {t: len(s.elements()) for t, s in enumerate(ended) if s.elements()} == {4: 2, 10: 2}
+
+
+def test_a_session_that_has_reached_its_length_is_followed_by_another_one() -> None:
+    stream = Universe([(t, ATOMS[0]) for t in range(8)]).whole(0, 20)
+    starts = [apply_window(SessionWindow(5, 2), stream, t).start for t in range(8)]
+    assert starts == [0, 0, 0, 3, 3, 3, 6, 6]
+    ended = [apply_window(SessionWindow(5, 2, True), stream, t) for t in range(14)]
+    assert {t: s.start for t, s in enumerate(ended) if s.elements()} == {3: 0, 6: 3, 9: 6}
 
 
 def test_partition_windows_follow_definition_5() -> None:

@@ -105,4 +105,6 @@ def _formula(random: Random, below: list[str], value: str) -> str:
         case "at":
             return f"{window} @T {atom}"
         case _:
-            return f"[#{random.randint(1, 2)} by K] some {atom}"
+            size = random.randint(1, 2)
+            kinds = (f"#{size}", f"#{size}", f"session {size}", f"ended session {size} max 3")
+            return f"[{random.choice(kinds)} by K] some {atom}"

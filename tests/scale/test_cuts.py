@@ -4,6 +4,7 @@ import pytest
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
+from larspark.base.atoms import Signature
 from larspark.language import parse_program
 from larspark.scale.cuts import Cuts, explain_cuts, find_cuts
 
@@ -57,6 +58,14 @@ def test_tuple_windows_are_not_cut_by_time(window: str) -> None:
     found = cuts(f"p(X) :- {window} some a(X).")
     assert found.lookback is None
     assert "counts tuples, and they may lie any time ago" in found.time_obstacles[0]
+
+
+@pytest.mark.parametrize("window", ["[session 3 by X]", "[ended session 3 max 9 by X]"])
+def test_sessions_by_key_are_cut_by_key_but_not_by_time(window: str) -> None:
+    found = cuts(f"p(X) :- {window} some a(X).")
+    assert found.key == {Signature("a", 1): 0, Signature("p", 1): 0}
+    assert found.lookback is None
+    assert "shows a session, which may have begun any time ago" in found.time_obstacles[0]
 
 
 def test_what_is_remembered_is_not_cut_by_time() -> None:

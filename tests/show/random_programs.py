@@ -17,7 +17,7 @@ LAST = 9
 
 # Twice stands what should come more often.
 WINDOWS = ("[0]", "[1]", "[2]", "[3]", "[5]", "[*]", "[+2]", "[2,+1]")
-TUPLE_WINDOWS = ("[#1]", "[#3]", "[#5]", "[#2 by X]")
+TUPLE_WINDOWS = ("[#1]", "[#3]", "[#5]", "[#2 by X]", "[session 1]", "[session 2 max 4 by X]")
 SHAPES = (
     "{atom}",
     "{window} some {atom}",
@@ -29,7 +29,7 @@ SHAPES = (
     "[3] some ({atom} or {name}({argument}) and c(x))",
 )
 HOPPING_WINDOWS = ("[4 every 2]", "[3,+1 every 3]")
-NESTED_TUPLE_WINDOWS = ("[only a(_)] [#2]", "[3] [#4]")
+NESTED_TUPLE_WINDOWS = ("[only a(_)] [#2]", "[3] [#4]", "[only a(_)] [ended session 2 by X]")
 NESTED_SHAPES = ("[4] always reset [3] some {atom}",)
 
 

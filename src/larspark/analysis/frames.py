@@ -98,6 +98,8 @@ class Frame:
     filtered: bool = False
     # Tuples are counted in groups, and the timeline starts with the oldest group.
     grouped: bool = False
+    # Elements that are hidden decide what is seen, however old they are.
+    rooted: bool = False
     # From where on tuples are counted forwards, if they are.
     counted_from: Offset = math.inf
     positive: bool = True
@@ -228,6 +230,7 @@ def _reset(frame: Frame) -> Frame:
         inside=True,
         filtered=False,
         grouped=False,
+        rooted=False,
         counted_from=math.inf,
     )
 
@@ -239,7 +242,8 @@ def _pinned(time: Term, body: Formula, frame: Frame, times: Times) -> View:
         pin = pin.meet(frame.timeline.times)
     oldest = min(pin.low, frame.counted_from)
     # An atom that holds at a time point shows that the timeline reaches back so far.
-    if oldest == -math.inf or (frame.grouped and not sees_only_atoms(At(time, body))):
+    unbounded = oldest == -math.inf or frame.rooted
+    if unbounded or (frame.grouped and not sees_only_atoms(At(time, body))):
         return View(pin, frame.timeline.floor)
     return View(pin, Floor(oldest))
 
@@ -253,7 +257,7 @@ def _windowed(window: Window, body: Formula, frame: Frame) -> Frame:
         return frame
     if window.bounds is not None:
         timeline = _time_window(window.bounds, frame)
-        if frame.grouped and not sees_only_atoms(body):
+        if frame.rooted or (frame.grouped and not sees_only_atoms(body)):
             # Where the timeline starts depends on the oldest group, however old that is.
             timeline = View(timeline.times, frame.timeline.floor)
         return replace(frame, timeline=timeline, inside=window.keeps_now)
@@ -264,6 +268,7 @@ def _windowed(window: Window, body: Formula, frame: Frame) -> Frame:
             frame,
             timeline=_tuple_window(window, frame),
             grouped=frame.grouped or window.tuples_back is None,
+            rooted=frame.rooted or window.counts_hidden,
             counted_from=min(frame.counted_from, counted_from),
         )
     return frame

@@ -9,7 +9,14 @@ from larspark.base.terms import INTEGER_MAX, Constant, Term, Variable
 from larspark.language.pieces import Piece, TermPiece, as_term, capital_hint
 from larspark.language.tokens import Token, brief, span_between, text_of, whole_number
 from larspark.language.tree import Tick
-from larspark.language.windows import FilterWindow, NamedWindow, TimeWindow, TupleWindow, Window
+from larspark.language.windows import (
+    FilterWindow,
+    NamedWindow,
+    SessionWindow,
+    TimeWindow,
+    TupleWindow,
+    Window,
+)
 
 MICROSECONDS = {
     "us": 1,
@@ -175,6 +182,12 @@ class WindowSteps:
     def tuple_window(self, children: Children) -> Bracketed:
         first, _, past, _, _, future, keys, last = children
         return Bracketed(_tuple_window(past, future, keys), first, last)
+
+    def session_window(self, children: Children) -> Bracketed:
+        first, ended, _, gap, _, longest, keys, last = children
+        length = None if longest is None else time_points(longest)
+        window = SessionWindow(time_points(gap) or 0, length, ended is not None, keys or ())
+        return Bracketed(window, first, last)
 
     def filter_window(self, children: Children) -> Bracketed:
         patterns = tuple(atom for atom, _ in children[2:-1:2])

@@ -43,6 +43,8 @@ class Window:
 
     # What messages call this kind.
     noun: ClassVar[str] = "window"
+    # Why the data that it looks at has no bound in time, if that is so.
+    unbounded: ClassVar[str] = ""
 
     @property
     def bounds(self) -> Bounds | None:
@@ -63,6 +65,18 @@ class Window:
     def looks_ahead(self) -> bool:
         """Does it select input elements after the evaluation time?"""
         return False
+
+    @property
+    def counts_hidden(self) -> bool:
+        """Can elements that it does not show decide which others it shows?"""
+        return not self.is_known
+
+    @property
+    def trace(self) -> int:
+        """How long after the last element what it shows can still change."""
+        if self.bounds is None:
+            return 0
+        return (self.bounds.past or 0) + self.bounds.future + self.bounds.every
 
     @property
     def keys(self) -> tuple[Variable, ...]:
@@ -147,6 +161,7 @@ class TupleWindow(Window):
     by: tuple[Variable, ...] = ()
 
     noun: ClassVar[str] = "tuple window"
+    unbounded: ClassVar[str] = "counts tuples, and they may lie any time ago"
 
     @property
     def selects_input(self) -> bool:
@@ -169,6 +184,55 @@ class TupleWindow(Window):
 
     def text(self) -> str:
         return f"#{_sides(self.past, self.future)}{_by(self.by)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindow(Window):
+    """`[session gap max longest by Key]`: the stretch of activity that reaches to now.
+
+    With `ended` the session that is over at this time point, `[ended session gap by Key]`.
+    """
+
+    gap: int
+    longest: int | None = None
+    ended: bool = False
+    by: tuple[Variable, ...] = ()
+
+    noun: ClassVar[str] = "session window"
+    unbounded: ClassVar[str] = "shows a session, which may have begun any time ago"
+
+    @property
+    def selects_input(self) -> bool:
+        return True
+
+    @property
+    def tuples_back(self) -> None:
+        return None
+
+    @property
+    def counts_hidden(self) -> bool:
+        # Where a session of limited length begins depends on the sessions before it.
+        return self.longest is not None
+
+    @property
+    def trace(self) -> int:
+        return self.gap + 2
+
+    @property
+    def keys(self) -> tuple[Variable, ...]:
+        return self.by
+
+    def ungrouped(self) -> "SessionWindow":
+        return replace(self, by=())
+
+    def over(self, start: int, last: int) -> int:
+        """The last time point of a session with its first and its last element at these times."""
+        over = last + self.gap
+        return over if self.longest is None else min(over, start + self.longest)
+
+    def text(self) -> str:
+        longest = "" if self.longest is None else f" max {self.longest}"
+        return f"{'ended ' * self.ended}session {self.gap}{longest}{_by(self.by)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +302,14 @@ class GroupWindow(Window):
     @property
     def looks_ahead(self) -> bool:
         return self.each.looks_ahead
+
+    @property
+    def counts_hidden(self) -> bool:
+        return self.each.counts_hidden
+
+    @property
+    def trace(self) -> int:
+        return self.each.trace
 
     def text(self) -> str:
         return self.each.text()

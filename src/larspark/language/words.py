@@ -5,7 +5,7 @@ WORDS = {
     word: word.upper()
     for word in (
         *("and", "or", "not", "some", "always", "reset", "true", "false", "at", "in", "mod"),
-        *("every", "by", "only", "as"),
+        *("every", "by", "only", "as", "session", "ended", "max"),
         *("tick", "input", "show", "background", "remember", "include"),
     )
 }

@@ -194,8 +194,8 @@ class Matcher:
         """A time point so late that no window around it reaches an element."""
         latest = max(stream.start, stream.universe.last_time or stream.start)
         for part in walk(body):
-            if isinstance(part, Windowed) and (bounds := part.window.bounds) is not None:
-                latest += (bounds.past or 0) + bounds.future + bounds.every
+            if isinstance(part, Windowed):
+                latest += part.window.trace
         return latest + 1
 
 

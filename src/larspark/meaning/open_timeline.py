@@ -84,7 +84,7 @@ def reach(formula: Ground, period: int, length: int | None) -> int:
         case GroundWindowed(window, body):
             bounds = window.bounds
             if bounds is None:
-                return reach(body, period, length)
+                return reach(body, period, length) + window.trace
             if bounds.past is None:
                 return reach(body, period, length) + bounds.future + bounds.every
             size = bounds.past + bounds.future

@@ -14,6 +14,7 @@ from larspark.language.windows import (
     FilterWindow,
     GroupWindow,
     NamedWindow,
+    SessionWindow,
     TimeWindow,
     TupleWindow,
     Window,
@@ -46,6 +47,8 @@ def apply_window(window: Window, stream: Stream, t: int) -> Stream:
             return _time(window, stream, t)
         case TupleWindow(past, future):
             return _tuples(stream, t, past, future)
+        case SessionWindow():
+            return _session(window, stream, t)
         case GroupWindow():
             return _groups(window, stream, t)
         case _:
@@ -94,6 +97,38 @@ def _last(bits: int, count: int) -> Iterator[int]:
 def _first(bits: int, count: int) -> Iterator[int]:
     for number, _ in zip(numbers_of(bits), range(count), strict=False):
         yield number
+
+
+def _session(window: SessionWindow, stream: Stream, t: int) -> Stream:
+    """The session that reaches to t, or the one that is over at t; else nothing, on [t, t]."""
+    for begin, over, members in _sessions(window, stream, t):
+        if (over + 1 == t) if window.ended else (over >= t):
+            return Stream(stream.universe, begin, t, members)
+    return Stream(stream.universe, t, t, 0)
+
+
+def _sessions(window: SessionWindow, stream: Stream, t: int) -> Iterator[tuple[int, int, int]]:
+    """The sessions up to t: the first and the last time point, and the elements.
+
+    A session lasts as long as no two elements that follow each other are further apart than the
+    gap, then for the gap, and never longer than the given length. The first element after it begins
+    another one.
+    """
+    begin = over = members = 0
+    arrived = stream.bits & stream.universe.arrived & stream.universe.during(stream.start, t)
+    for number in numbers_of(arrived):
+        time = stream.universe.elements[number].t
+        if not members:
+            begin = time
+        elif time > over:
+            yield begin, over, members
+            begin, members = time, 0
+        members |= 1 << number
+        over = time + window.gap
+        if window.longest is not None:
+            over = min(over, begin + window.longest)
+    if members:
+        yield begin, over, members
 
 
 def _groups(window: GroupWindow, stream: Stream, t: int) -> Stream:

@@ -13,6 +13,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import Comparison
+from larspark.language.windows import SessionWindow, TupleWindow
 
 
 class Mode(StrEnum):
@@ -53,6 +54,28 @@ class Tuples:
     by: tuple[int, ...] | None
     among: Filters
 
+    @property
+    def size_text(self) -> str:
+        """The window without its keys."""
+        return TupleWindow(self.past, self.future).text()
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """The session that reaches to now, or is over now, of the tuples that pass the filters.
+
+    `by` is as in `Tuples`; the window knows when a session is over.
+    """
+
+    window: SessionWindow
+    by: tuple[int, ...] | None
+    among: Filters
+
+    @property
+    def size_text(self) -> str:
+        """The window without its keys."""
+        return self.window.text()
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -65,7 +88,7 @@ class Seen:
     mode: Mode
     time: Variable | int | None
     reach: Reach
-    tuples: Tuples | None
+    tuples: Tuples | Sessions | None
     only: Filters
     origin: Span
 

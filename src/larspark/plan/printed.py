@@ -117,9 +117,8 @@ def _tuple_windows(seen: Seen) -> Iterator[str]:
     if seen.tuples is None:
         return
     yield from _filters(seen.tuples.among)
-    future = f",+{seen.tuples.future}" if seen.tuples.future else ""
     keys = "" if seen.tuples.by is None else _keys(seen.atom, seen.tuples.by)
-    yield f"#{seen.tuples.past}{future}{keys}"
+    yield f"{seen.tuples.size_text}{keys}"
 
 
 def _keys(atom: Atom, by: tuple[int, ...]) -> str:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from larspark.base.atoms import Atom
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Variable
-from larspark.language.windows import Bounds, TupleWindow
+from larspark.language.windows import Bounds, SessionWindow, TupleWindow, Window
 from larspark.plan.literals import Placed, Scope, cannot
-from larspark.plan.operators import Filters, Reach, Tuples
+from larspark.plan.operators import Filters, Reach, Sessions, Tuples
 
 _EVERYTHING = Reach()
 
@@ -28,7 +28,7 @@ class View:
 
     # Around the evaluation time.
     reach: Reach = _EVERYTHING
-    tuples: Tuples | None = None
+    tuples: Tuples | Sessions | None = None
     only: Filters = ()
     # Around other time points.
     around: tuple[Around, ...] = ()
@@ -55,11 +55,13 @@ def _narrow(view: View, placed: Placed, atom: Atom | None) -> View:
             hint = "group by the variable: `[#1 by ID]`"
             raise cannot("filter by the value of a term", span, hint)
         return replace(view, only=(*view.only, window.filters))
+    if window.selects_input and position is not None:
+        hint = "use the engine `asp`, or a time window"
+        raise cannot("count tuples from another time point than now", span, hint)
     if isinstance(window, TupleWindow):
-        if position is not None:
-            hint = "use the engine `asp`, or a time window"
-            raise cannot("count tuples from another time point than now", span, hint)
         return replace(view, tuples=_narrow_tuples(view, window, atom, span))
+    if isinstance(window, SessionWindow):
+        return replace(view, tuples=_sessions(view, window, atom, span))
     hint = "use the engine `asp`" if window.is_known else "use the engine `oracle`"
     raise cannot(f"look through the window `{window.function or window.text()}`", span, hint)
 
@@ -77,19 +79,36 @@ def _narrow_time(view: View, bounds: Bounds, span: Span) -> Reach:
 
 
 def _narrow_tuples(view: View, window: TupleWindow, atom: Atom | None, span: Span) -> Tuples:
-    if view.reach.every > 1:
-        # Where the evaluation time lies outside a hop, a tuple window is no window at all.
-        raise cannot("count tuples in a hopping window", span, "use the engine `asp`")
-    by = None
-    if window.by and atom is not None:
-        if any(key not in atom.args for key in window.by):
-            raise cannot("look at background data through a tuple window", span)
-        by = tuple(atom.args.index(key) for key in window.by)
+    by = _positions(view, window, atom, span)
     tuples = Tuples(window.past, window.future, by, view.only)
     outer = view.tuples
     if outer is None:
         return tuples
-    if (outer.by, outer.among) != (tuples.by, tuples.among):
+    if isinstance(outer, Sessions) or (outer.by, outer.among) != (tuples.by, tuples.among):
         raise cannot("nest tuple windows that count differently", span, "use the engine `asp`")
     past, future = min(outer.past, window.past), min(outer.future, window.future)
     return replace(tuples, past=past, future=future)
+
+
+def _sessions(view: View, window: SessionWindow, atom: Atom | None, span: Span) -> Sessions:
+    """A time window around a session leaves the part of the session that lies in it."""
+    if view.tuples is not None:
+        raise cannot("nest session windows and tuple windows", span, "use the engine `asp`")
+    if view.reach != _EVERYTHING and window.counts_hidden:
+        hint = "use the engine `asp`, or put the time window inside"
+        raise cannot("limit the length of sessions in a time window", span, hint)
+    return Sessions(window.ungrouped(), _positions(view, window, atom, span), view.only)
+
+
+def _positions(view: View, window: Window, atom: Atom | None, span: Span) -> tuple[int, ...] | None:
+    """Where the keys of a window stand in an atom; None without keys."""
+    if view.reach.every > 1:
+        # Where the evaluation time lies outside a hop, such a window is no window at all.
+        raise cannot(
+            f"look through a {window.noun} in a hopping window", span, "use the engine `asp`"
+        )
+    if not window.keys or atom is None:
+        return None
+    if any(key not in atom.args for key in window.keys):
+        raise cannot(f"look at background data through a {window.noun}", span)
+    return tuple(atom.args.index(key) for key in window.keys)

@@ -181,8 +181,8 @@ def _unbounded(checked: Checked) -> Iterator[str]:
     known = _known(checked)
     for number, rule in enumerate(checked.rules):
         if number in counting:
-            shown = window_text(counting[number])
-            why = f"the window `[{shown}]` counts tuples, and they may lie any time ago"
+            window = counting[number]
+            why = f"the window `[{window_text(window)}]` {window.unbounded}"
             yield f"{_place(checked, number)}: {why}"
         elif (atom := _seen_before(rule, checked.derived, known, -math.inf)) is not None:
             why = f"it looks for `{atom}` in the whole past; a window such as `[60]` bounds that"

@@ -136,6 +136,7 @@ def _window(random: Random, tuples: bool) -> str:
     kinds = ["[{n}]"] * 6 + ["[+{n}]", "[{n},+{m}]", "[{w} every {h}]", "[*]"]
     if tuples:
         kinds += ["[#{k}]"] * 3 + ["[#{k},+1]", "[#+1]"]
+        kinds += ["[session {m}]", "[session {n} max {w}]", "[ended session {m}]"]
     hop = random.randint(1, 3)
     return random.choice(kinds).format(
         n=random.randint(0, 4),
@@ -169,7 +170,9 @@ def _extended(random: Random, predicates: tuple[tuple[str, int], ...]) -> str:
         return f"@{time}{random.choice(('', '', '+1', '-1'))} {atom}"
     window = _window(random, tuples=predicate in "pqrs")
     if random.random() < 0.1 and predicate in "pqs" and "X" in atom:
-        window = f"[#{random.randint(1, 2)} by X]"
+        size = random.randint(1, 2)
+        kinds = ("[#{k} by X]", "[session {k} by X]", "[ended session {k} max 3 by X]")
+        window = random.choice(kinds).format(k=size)
     if random.random() < 0.08 and _ARITY[predicate]:
         window = f"[only {predicate}({','.join('_' * _ARITY[predicate])})] {window}"
     return f"{window} {random.choice(('some', 'some', 'always', f'@{time}'))} {atom}"

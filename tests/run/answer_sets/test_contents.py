@@ -8,7 +8,14 @@ from tests.run.answer_sets.random_programs import examples, seeded, stream
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
-from larspark.language.windows import FilterWindow, GroupWindow, TimeWindow, TupleWindow, Window
+from larspark.language.windows import (
+    FilterWindow,
+    GroupWindow,
+    SessionWindow,
+    TimeWindow,
+    TupleWindow,
+    Window,
+)
 from larspark.run.answer_sets.stream_views import (
     Arrival,
     Elements,
@@ -33,6 +40,8 @@ def windows(random: Random) -> tuple[Window, ...]:
                 TupleWindow(random.randint(1, 3)),
                 TupleWindow(random.randint(0, 2), random.randint(1, 2)),
                 GroupWindow(TupleWindow(random.randint(1, 2)), ((P, (0,)), (S, (1,)))),
+                SessionWindow(random.randint(0, 2), random.choice((None, 3))),
+                GroupWindow(SessionWindow(1, None, True), ((P, (0,)), (S, (1,)))),
                 FilterWindow((Atom("p", (Wildcard(),)), Atom("s", (0, Wildcard())))),
             )
         )

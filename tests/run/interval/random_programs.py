@@ -27,7 +27,7 @@ from larspark.language.tree import (
     Some,
     Windowed,
 )
-from larspark.language.windows import FilterWindow, TimeWindow, TupleWindow, Window
+from larspark.language.windows import FilterWindow, SessionWindow, TimeWindow, TupleWindow, Window
 
 INPUTS = {"a": 1, "b": 1, "c": 2, "e": 0}
 BACKGROUND = {"k": 1, "m": 2}
@@ -110,7 +110,8 @@ class Generator:
         if random.random() < 0.2:
             nested = self.nested(level, random.randint(2, 4))
             if random.random() < 0.1:
-                nested = Windowed(TupleWindow(random.randint(1, 4)), nested)
+                window = random.choice([TupleWindow(random.randint(1, 4)), SessionWindow(2)])
+                nested = Windowed(window, nested)
             positive.append(nested)
             positive.extend(self.binders(positive))
         bound = [v for v in (*VARIABLES, *TIMES) if v.name in bound_variables(positive)]
@@ -263,7 +264,7 @@ class Generator:
         random = self.random
         kinds = ["time"] * 6 + ["hop", "future", "past", "filter"]
         if streamed and mode != "always":
-            kinds += ["tuple", "tuple", "group"]
+            kinds += ["tuple", "tuple", "group", "session", "session"]
         match random.choice(kinds):
             case "hop":
                 past, future = random.choice([(3, 0), (2, 0), (2, 1), (0, 3), (3, 1), (4, 0)])
@@ -293,4 +294,16 @@ class Generator:
                     return TupleWindow(
                         random.randint(1, 2), random.choice([0, 0, 0, 1]), (random.choice(keys),)
                     )
+            case "session":
+                keys = [
+                    term
+                    for term in atom.args
+                    if isinstance(term, Variable) and atom.args.count(term) == 1
+                ]
+                return SessionWindow(
+                    random.randint(0, 3),
+                    random.choice([None, None, random.randint(0, 5)]),
+                    random.random() < 0.3,
+                    (random.choice(keys),) if keys and random.random() < 0.6 else (),
+                )
         return TimeWindow(random.choice([0, 1, 1, 2, 3, 5]))

@@ -147,9 +147,8 @@ def _reach(formula: Formula, period: int) -> int:
     match formula:
         case Some() | Always():
             return 2 * (inner + period)
-        case Windowed(window) if window.bounds is not None:
-            past, future, every = window.bounds
-            return inner + (past or 0) + future + every
+        case Windowed(window):
+            return inner + window.trace
         case _:
             return inner
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
-from larspark.language.windows import GroupWindow, TupleWindow, Window
+from larspark.language.windows import GroupWindow, SessionWindow, TupleWindow, Window
 
 
 class Arrival(NamedTuple):
@@ -177,6 +177,8 @@ def _select(window: Window, view: View, t: int, seen: Sequence[Arrival]) -> View
     match window:
         case TupleWindow(past, future):
             return _last_and_next(view, t, seen, past, future)
+        case SessionWindow():
+            return _session(window, view, t, seen)
         case _:
             raise TypeError(f"{window!r} does not select input elements")
 
@@ -199,6 +201,22 @@ def _last_and_next(view: View, t: int, seen: Sequence[Arrival], past: int, futur
     start = view.start if len(last) < past else min(t, *(arrival.t for arrival in last), t)
     end = view.end if len(after) < future else max(t, *(arrival.t for arrival in after), t)
     return View(start, end, _numbers((*last, *after)), view.filters)
+
+
+def _session(window: SessionWindow, view: View, t: int, seen: Sequence[Arrival]) -> View:
+    """The window of the session that reaches to t, or is over at t; else it is empty."""
+    members: list[Arrival] = []
+    over = t
+    for arrival in (arrival for arrival in seen if arrival.t <= t):
+        if members and arrival.t > over:
+            if window.ended and over + 1 == t:
+                break
+            members = []
+        members.append(arrival)
+        over = window.over(members[0].t, arrival.t)
+    if members and ((over + 1 == t) if window.ended else (over >= t)):
+        return View(members[0].t, t, _numbers(members), view.filters)
+    return View(t, t, frozenset(), view.filters)
 
 
 def _groups(window: GroupWindow, view: View, t: int, seen: Sequence[Arrival]) -> View:

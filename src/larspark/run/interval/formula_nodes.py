@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from larspark.base.atoms import Signature
-from larspark.plan.operators import Mode, Reach, Tuples
+from larspark.plan.operators import Mode, Reach, Sessions, Tuples
 from larspark.run.interval.count_profiles import Profile, WindowSize
 from larspark.run.interval.firing import Firing, Head
 from larspark.run.interval.formula_shapes import (
@@ -35,9 +35,10 @@ from larspark.run.interval.nodes import (
 )
 from larspark.run.interval.row_programs import RowProgram
 from larspark.run.interval.run_clock import Clock
+from larspark.run.interval.session_windows import SessionRows, TupleNode
 from larspark.run.interval.tuple_windows import Among, LastOfGroups, LastTuples
 
-Source: TypeAlias = Fan | Distinct | Spread | LastTuples | LastOfGroups
+Source: TypeAlias = Fan | Distinct | Spread | TupleNode
 
 
 class Kind(Enum):
@@ -88,7 +89,7 @@ class FormulaBuilder:
         self._clock = clock
         self._constants = constants
         self._stored = stored
-        self._windows: dict[tuple[Signature, Tuples], LastTuples | LastOfGroups] = {}
+        self._windows: dict[tuple[Signature, Tuples | Sessions], TupleNode] = {}
         self._scans: list[tuple[Source, ScanNode]] = []
 
     def formula(self, shape: Shape, predicate: Predicate, keepers: list[Keeper]) -> Formula:
@@ -224,22 +225,26 @@ class FormulaBuilder:
             return start
         return max(start, -((reach.future - start) // reach.every) * reach.every)
 
-    def _window(self, signature: Signature, tuples: Tuples) -> LastTuples | LastOfGroups:
+    def _window(self, signature: Signature, tuples: Tuples | Sessions) -> TupleNode:
         key = (signature, tuples)
         if key not in self._windows:
-            among = self._among(tuples)
-            past, future = tuples.past, tuples.future
-            window = (
-                LastTuples(signature, among, past, future, self._clock)
-                if tuples.by is None
-                else LastOfGroups(signature, among, tuples.by, past, future, self._clock)
-            )
+            window = self._new_window(signature, tuples, self._among(tuples))
             self._windows[key] = window
             self._network.windows.append(window)
             self._keep(window, f"{tuples_text(tuples)} over {signature}", self._network.keepers)
         return self._windows[key]
 
-    def _among(self, tuples: Tuples) -> Among:
+    def _new_window(
+        self, signature: Signature, tuples: Tuples | Sessions, among: Among
+    ) -> TupleNode:
+        if isinstance(tuples, Sessions):
+            return SessionRows(signature, among, tuples.by, tuples.window, self._clock)
+        past, future = tuples.past, tuples.future
+        if tuples.by is None:
+            return LastTuples(signature, among, past, future, self._clock)
+        return LastOfGroups(signature, among, tuples.by, past, future, self._clock)
+
+    def _among(self, tuples: Tuples | Sessions) -> Among:
         if not tuples.among:
             return Among(None)
         passing = {

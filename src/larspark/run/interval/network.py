@@ -15,8 +15,9 @@ from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread, State
 from larspark.run.interval.run_clock import Clock
+from larspark.run.interval.session_windows import TupleNode
 from larspark.run.interval.stage_exchange import Derived
-from larspark.run.interval.tuple_windows import Arrived, LastOfGroups, LastTuples
+from larspark.run.interval.tuple_windows import Arrived
 
 
 @dataclass(slots=True)
@@ -197,7 +198,7 @@ class Network:
     inputs: dict[Signature, Fan] = field(default_factory=dict)
     # Rows derived by the engines of other stages.
     imported: dict[Derived, Distinct] = field(default_factory=dict)
-    windows: list[LastTuples | LastOfGroups] = field(default_factory=list)
+    windows: list[TupleNode] = field(default_factory=list)
     background: list[tuple[Fan, Ints]] = field(default_factory=list)
     pinned_background: list[PinnedBackground] = field(default_factory=list)
     spreads: list[Spread] = field(default_factory=list)

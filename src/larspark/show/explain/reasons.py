@@ -216,10 +216,10 @@ class _Finder:
         windows: str | None,
     ) -> None:
         inner = views.through(window, t)
-        if window.selects_input:
-            self.reasons.counted |= inner.usable.bits
-        elif not window.is_known:
+        if window.counts_hidden:
             self.reasons.counted |= views.usable.bits
+        elif window.selects_input:
+            self.reasons.counted |= inner.usable.bits
         if window.tuples_back is None and not isinstance(body, _SEEKING):
             # Without an element the window may no longer cover the time point it was needed for.
             needed = False

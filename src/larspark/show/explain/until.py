@@ -182,7 +182,7 @@ def _is_steady(formula: Formula, fixed: frozenset[Signature]) -> bool:
         match part:
             case Reset():
                 return False
-            case Windowed(window) if not window.keeps_now:
+            case Windowed(window) if not window.keeps_now or (window.trace and not window.bounds):
                 return False
             case At(time, AtomFormula(atom)) if is_ground(time) or atom.signature in fixed:
                 pass
