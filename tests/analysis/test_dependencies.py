@@ -6,9 +6,10 @@ import pytest
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked, Edge
-from larspark.analysis.dependencies import evaluation_order, negative_cycle, strongly_connected
+from larspark.analysis.dependencies import evaluation_order, negative_cycle
 from larspark.base.atoms import Signature
 from larspark.language import parse_program
+from larspark.logic.graph import strongly_connected
 
 
 def checked(text: str) -> Checked:

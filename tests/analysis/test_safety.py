@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from larspark.analysis.check import check, formula_problems
-from larspark.analysis.safety import bound_variables
 from larspark.language import parse_formula, parse_program
 from larspark.language.tree import Formula
+from larspark.logic.binding import bound_variables
 
 
 def problems(text: str) -> list[str]:

@@ -11,11 +11,11 @@ from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
 from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, Program, Rule
+from larspark.logic.matching import Binding
 from larspark.logic.values import NoValueError
 from larspark.meaning.answer_streams import answer_streams
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import Ground, GroundAnd, ground, time_point
-from larspark.meaning.matching import Binding
 from larspark.meaning.queries import pins_in_timeline
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.window_functions import register_window

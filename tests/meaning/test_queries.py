@@ -13,10 +13,10 @@ from larspark.base.terms import Constant
 from larspark.language import parse_formula
 from larspark.language.nodes import variables
 from larspark.language.tree import Formula
+from larspark.logic.matching import Binding
 from larspark.logic.values import NoValueError
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import ground
-from larspark.meaning.matching import Binding
 from larspark.meaning.queries import pins_in_timeline, query
 from larspark.meaning.streams import Universe
 

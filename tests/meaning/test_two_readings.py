@@ -165,7 +165,7 @@ def test_labels_are_the_conditions_on_undecided_elements() -> None:
         stream = universe.whole(0, LAST)
         formula = random_formula(rng, rng.randrange(2, 5), own=True)
         t = rng.randrange(LAST + 1)
-        circuit = Circuit()
+        circuit = Circuit[int]()
         label = Labelling(Structure(stream, BACKGROUND), undecided, circuit).label(formula, t)
         present = undecided & rng.getrandbits(len(universe.elements))
         actual = stream.with_bits(~undecided | present)
@@ -173,7 +173,7 @@ def test_labels_are_the_conditions_on_undecided_elements() -> None:
         assert _value(circuit, label, present) == expected, (seed, formula, stream, t, present)
 
 
-def _value(circuit: Circuit, condition: int, present: int) -> bool:
+def _value(circuit: Circuit[int], condition: int, present: int) -> bool:
     if condition < 0:
         return not _value(circuit, -condition, present)
     if condition == TRUE:

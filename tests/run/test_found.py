@@ -64,3 +64,13 @@ def test_an_equation_inside_a_formula_may_use_what_others_bind(
 ) -> None:
     rows = [Row(1, Atom("a", (5,)), 0), Row(2, Atom("b", (7,)), 1)]
     assert outputs(engine, f"q(Y) :- {body}.", rows, 2, Settings()) == ["", expected]
+
+
+@pytest.mark.parametrize("engine", ["asp", "oracle"])
+@pytest.mark.parametrize("body", ["some p(X)", "(some p(X) or some p(X))"])
+def test_a_filter_whose_variable_is_bound_below_it_is_applied_before_tuples_are_counted(
+    engine: str, body: str
+) -> None:
+    rows = [Row(0, Atom("p", (1,)), 0), Row(1, Atom("q", (2,)), 1)]
+    program = f"#input p/1, q/1.\nh(X) :- [only p(X)] [#1] {body}."
+    assert outputs(engine, program, rows, 1, Settings()) == ["h(1)"] * 2

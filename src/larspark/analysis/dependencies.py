@@ -6,15 +6,14 @@ windows and filters are monotone, tuple windows count input only; so a cycle thr
 through `always`, is an ordinary recursion.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from larspark.analysis.checked import Edge, EdgeKind
 from larspark.analysis.fragment import is_choice
 from larspark.base.atoms import Signature
 from larspark.language.tree import Rule
+from larspark.logic.graph import component_numbers, strongly_connected
 from larspark.logic.traversal import Occurrence, occurrences
-
-Successors = Mapping[Signature, Iterable[Signature]]
 
 
 def dependency_edges(rules: Sequence[Rule]) -> tuple[Edge, ...]:
@@ -92,13 +91,9 @@ def negative_cycle(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     successors: dict[Signature, list[Edge]] = {}
     for edge in edges:
         successors.setdefault(edge.head, []).append(edge)
-    component = {
-        signature: number
-        for number, part in enumerate(
-            strongly_connected({head: [e.body for e in out] for head, out in successors.items()})
-        )
-        for signature in part
-    }
+    component = component_numbers(
+        {head: [edge.body for edge in out] for head, out in successors.items()}
+    )
     shortest: tuple[Edge, ...] = ()
     tried: set[tuple[Signature, Signature]] = set()
     for edge in edges:
@@ -136,40 +131,3 @@ def _path(
         path.append(came_by[goal])
         goal = came_by[goal].head
     return tuple(reversed(path))
-
-
-def strongly_connected(successors: Successors) -> Iterator[frozenset[Signature]]:
-    """The strongly connected components, each after those it leads to (Tarjan, with own stack).
-
-    >>> a, b, c = (Signature(name, 0) for name in "abc")
-    >>> [sorted(map(str, part)) for part in strongly_connected({a: [b], b: [a, c], c: []})]
-    [['c/0'], ['a/0', 'b/0']]
-    """
-    # A node's number is its turn of discovery; `low` is the least number it is known to reach.
-    number: dict[Signature, int] = {}
-    low: dict[Signature, int] = {}
-    unassigned: list[Signature] = []
-    assigned: set[Signature] = set()
-    for root in successors:
-        path = [(root, iter(successors[root]))] if root not in number else []
-        while path:
-            node, rest = path[-1]
-            if node not in number:
-                number[node] = low[node] = len(number)
-                unassigned.append(node)
-            following = next((other for other in rest if other not in assigned), None)
-            if following is None:
-                path.pop()
-                if path:
-                    parent = path[-1][0]
-                    low[parent] = min(low[parent], low[node])
-                if low[node] == number[node]:
-                    part: set[Signature] = set()
-                    while node not in part:
-                        part.add(unassigned.pop())
-                    assigned |= part
-                    yield frozenset(part)
-            elif following in number:
-                low[node] = min(low[node], number[following])
-            else:
-                path.append((following, iter(successors.get(following, ()))))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias, assert_never
 
 from larspark.base.atoms import Signature
-from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.base.terms import Term
 from larspark.language.nodes import children, term_variables
 from larspark.language.tree import (
     Aggregate,
@@ -30,6 +30,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import Bounds, Window
+from larspark.logic.binding import linear
 from larspark.logic.traversal import sees_only_atoms
 
 Offset: TypeAlias = int | float
@@ -170,21 +171,6 @@ def time_range(term: Term, times: Times) -> Range:
         return times.get(name, SOME_DATA).shift(offset)
     bounds = [times[v.name].high for v in term_variables(term) if v.name in times]
     return Range(-math.inf, max(bounds, default=0) + UNKNOWN)
-
-
-def linear(term: Term) -> tuple[str, int] | None:
-    """The variable and the offset of a term of the form `T`, `T+3`, `3+T` or `T-3`."""
-    match term:
-        case Variable(name):
-            return name, 0
-        case Arithmetic("+", (left, int() as offset)) | Arithmetic("+", (int() as offset, left)):
-            inner = linear(left)
-            return inner and (inner[0], inner[1] + offset)
-        case Arithmetic("-", (left, int() as offset)):
-            inner = linear(left)
-            return inner and (inner[0], inner[1] - offset)
-        case _:
-            return None
 
 
 def holds(formula: Formula, placed: Placed) -> Range:

@@ -23,12 +23,12 @@ from larspark.analysis.frames import (
     Range,
     first_frame,
     frames,
-    linear,
 )
 from larspark.analysis.reach import Reach, placements, variable_times
 from larspark.analysis.signatures import Roles, head_predicates
 from larspark.base.atoms import Signature
 from larspark.language.tree import Aggregate, At, AtomFormula, Comparison, Rule, Truth, Windowed
+from larspark.logic.binding import linear
 from larspark.logic.traversal import formulas
 
 # After so many changes the need for a predicate's atoms counts as reaching back forever.

@@ -19,7 +19,6 @@ from larspark.analysis.frames import (
     first_frame,
     frames,
     holds,
-    linear,
     time_range,
 )
 from larspark.analysis.signatures import Roles, head_predicates
@@ -27,6 +26,7 @@ from larspark.base.atoms import Signature
 from larspark.base.terms import Term, Variable
 from larspark.language.nodes import term_variables
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule
+from larspark.logic.binding import linear
 from larspark.logic.traversal import occurrences
 
 # After so many changes a placement counts as growing forever; narrowing takes back what that

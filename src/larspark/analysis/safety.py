@@ -1,59 +1,32 @@
 """Safety: every variable of a rule or query takes finitely many values, found in the data.
 
-A variable is bound by a positive atom, wherever windows and temporal operators may hide it; by a
-time pin over a formula with such an atom; by `X = term` over bound variables; and by a disjunction
-if every part binds it. Negation and implication bind nothing.
-
-An aggregate binds the variables of `by` and the variable of `N = #count{...}`, once its other
-global variables are bound. Its local variables are bound by the conditions of their element.
+The local variables of an aggregate are bound by the conditions of their element.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
-from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom, term_text
 from larspark.base.problems import Problem
 from larspark.base.spelling import Vocabulary
-from larspark.base.terms import Term, Variable, Wildcard
-from larspark.language.nodes import subterms, term_variables, terms, variables, walk
+from larspark.base.terms import Variable, Wildcard
+from larspark.language.nodes import term_variables, terms, variables, walk
 from larspark.language.tree import (
     Aggregate,
     AggregateElement,
-    Always,
     And,
     At,
     AtomFormula,
-    Comparison,
     Formula,
-    Implies,
-    Not,
     Or,
-    Reset,
     Rule,
-    Some,
-    Truth,
-    Windowed,
 )
+from larspark.logic.binding import bound_variables
 from larspark.logic.traversal import has_witness, occurrences
 
 # An atom of the program for every variable name that one binds.
 Examples: TypeAlias = dict[str, Atom]
-
-
-def bound_variables(body: Iterable[Formula], given: Iterable[str] = ()) -> frozenset[str]:
-    """The variables that a conjunction binds, with those that are given."""
-    parts = tuple(body)
-    bound = set(given)
-    # An equation can use what a later part binds, so the parts are read until nothing is new;
-    # to and fro, because equations come in chains.
-    before = -1
-    while before != len(bound):
-        before = len(bound)
-        for part in (*parts, *reversed(parts)):
-            bind(part, bound)
-    return frozenset(bound)
 
 
 def query_problems(formula: Formula) -> Iterator[Problem]:
@@ -85,55 +58,6 @@ def examples(rules: Iterable[Rule]) -> Examples:
                         if isinstance(term, Variable):
                             found.setdefault(term.name, atom)
     return found
-
-
-def bind(formula: Formula, bound: set[str]) -> None:
-    """Add the variables that a formula binds when the others are bound already."""
-    match formula:
-        case AtomFormula(atom):
-            bound.update(term.name for term in atom.args if isinstance(term, Variable))
-        case Comparison("=", left, right):
-            _equate(left, right, bound)
-            _equate(right, left, bound)
-        case And(parts):
-            for part in parts:
-                bind(part, bound)
-        case Or(parts):
-            branches = [set(bound) for _ in parts]
-            for part, branch in zip(parts, branches, strict=True):
-                bind(part, branch)
-            bound.update(set.intersection(*branches))
-        case At(time, body):
-            bind(body, bound)
-            pin = linear(time)
-            if pin is not None and has_witness(body):
-                bound.add(pin[0])
-        case Some(body) | Always(body) | Windowed(_, body) | Reset(body):
-            bind(body, bound)
-        case Aggregate(guards=guards, by=by, shared=shared):
-            if bound.issuperset(v.name for v in shared if v not in by):
-                bound.update(variable.name for variable in by)
-                equal = (guard.term for guard in guards if guard.operator == "=")
-                bound.update(term.name for term in equal if isinstance(term, Variable))
-        case Not() | Implies() | Comparison() | Truth():
-            pass
-        case _:
-            assert_never(formula)
-
-
-def bound_after(formula: Formula, bound: Iterable[str]) -> set[str]:
-    """The variables that are bound when a formula has bound what it can."""
-    after = set(bound)
-    bind(formula, after)
-    return after
-
-
-def _equate(term: Term, value: Term, bound: set[str]) -> None:
-    if isinstance(term, Variable) and all(
-        part.name in bound if isinstance(part, Variable) else not isinstance(part, Wildcard)
-        for part in subterms(value)
-    ):
-        bound.add(term.name)
 
 
 def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Problem]:

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from larspark.analysis.checked import Checked
-from larspark.analysis.dependencies import strongly_connected
 from larspark.analysis.partition import (
     Key,
     Need,
@@ -34,6 +33,7 @@ from larspark.analysis.signatures import head_predicates, uses
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Term, Variable
 from larspark.language.tree import Rule
+from larspark.logic.graph import strongly_connected
 from larspark.logic.traversal import is_one_atom, witnesses
 
 

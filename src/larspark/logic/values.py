@@ -60,6 +60,22 @@ def ground_atom(atom: Atom, substitution: Substitution) -> Atom:
     return Atom(atom.predicate, tuple(args))
 
 
+def matches(pattern: Atom, atom: Atom) -> bool:
+    """Is the atom an instance of a pattern whose only open places are wildcards?
+
+    >>> matches(Atom("p", ("a", Wildcard())), Atom("p", ("a", 3)))
+    True
+    """
+    return (
+        pattern.predicate == atom.predicate
+        and len(pattern.args) == len(atom.args)
+        and all(
+            wanted == given or isinstance(wanted, Wildcard)
+            for wanted, given in zip(pattern.args, atom.args, strict=True)
+        )
+    )
+
+
 def calculate(operation: Operation, args: Sequence[Constant | None]) -> Constant | None:
     """The result of an operation, None if it has no value.
 

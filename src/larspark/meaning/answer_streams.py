@@ -55,7 +55,7 @@ def answer_streams(
 
 
 def _solve(program: GroundProgram, background: frozenset[Atom], t: int) -> Iterator[AnswerStream]:
-    circuit = Circuit()
+    circuit = Circuit[int]()
     for number in numbers_of(program.undecided):
         circuit.variable(number)
     structure = Structure(program.stream, background, _common_horizon(program, t))

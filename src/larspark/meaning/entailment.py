@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from larspark.base.atoms import Atom
+from larspark.logic.values import matches
 from larspark.meaning.grounding import (
     Ground,
     GroundAlways,
@@ -25,7 +26,7 @@ from larspark.meaning.grounding import (
 )
 from larspark.meaning.open_timeline import NO_HORIZON, Horizon, time_points
 from larspark.meaning.streams import Stream
-from larspark.meaning.window_functions import apply_window, matches
+from larspark.meaning.window_functions import apply_window
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, AtomFormula, Formula, Rule, Windowed
+from larspark.logic.matching import Binding, Matcher
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import (
     Ground,
@@ -33,9 +34,9 @@ from larspark.meaning.grounding import (
     ground,
     time_point,
 )
-from larspark.meaning.matching import Binding, Matcher
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
 from larspark.meaning.queries import pins_in_timeline, refuse_unbound
+from larspark.meaning.stream_matching import stream_matcher
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.window_functions import apply_window
 
@@ -86,8 +87,8 @@ def ground_program(
         number = next(number for number in order if number in waiting)
         waiting.discard(number)
         stream = universe.whole(start, end)
-        matcher = Matcher(stream, background, _bits_from(given, universe))
-        new = growing[number].grow(matcher, t) - universe.numbers.keys()
+        matcher = stream_matcher(stream, background, _bits_from(given, universe))
+        new = growing[number].grow(matcher, stream, t) - universe.numbers.keys()
         for point, atom in sorted(new, key=lambda element: (element[0], str(element[1]))):
             universe.add(point, atom)
         changed = {element.atom.signature for element in new}
@@ -110,7 +111,7 @@ class _GrowingRule:
         self.reads = {part.atom.signature for formula in rule.body for part in _atoms(formula)}
         self.instances: dict[frozenset[tuple[str, Constant]], Instance | None] = {}
 
-    def grow(self, matcher: Matcher, t: int) -> set[Element]:
+    def grow(self, matcher: Matcher[Stream], stream: Stream, t: int) -> set[Element]:
         """Match the rule anew; the elements that the heads of new instances can ask for."""
         wanted: set[Element] = set()
         for binding in matcher.bindings(self._rule.body, t):
@@ -118,9 +119,9 @@ class _GrowingRule:
             if key in self.instances:
                 continue
             refuse_unbound(self._names, binding, self._rule.head)
-            instance = self.instances[key] = self._instance(binding, matcher.stream)
+            instance = self.instances[key] = self._instance(binding, stream)
             if instance is not None:
-                elements = _wanted(instance.head, matcher.stream, matcher.stream, t, True)
+                elements = _wanted(instance.head, stream, stream, t, True)
                 wanted.update(Element(*e) for e in elements if e[1].signature in self._derived)
         return wanted
 

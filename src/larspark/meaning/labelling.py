@@ -15,6 +15,7 @@ from typing import assert_never
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
 from larspark.logic.circuit import FALSE, TRUE, Circuit
+from larspark.logic.values import matches
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import (
     Ground,
@@ -32,7 +33,7 @@ from larspark.meaning.grounding import (
 )
 from larspark.meaning.open_timeline import time_points
 from larspark.meaning.streams import Stream, numbers_of
-from larspark.meaning.window_functions import apply_window, matches
+from larspark.meaning.window_functions import apply_window
 
 
 def satisfies(structure: Structure, t: int, formula: Ground) -> bool:
@@ -44,11 +45,11 @@ class Labelling:
     """The labels of one structure; `undecided` are the elements that may be missing."""
 
     def __init__(
-        self, structure: Structure, undecided: int = 0, circuit: Circuit | None = None
+        self, structure: Structure, undecided: int = 0, circuit: Circuit[int] | None = None
     ) -> None:
         self._structure = structure
         self._undecided = undecided
-        self._circuit = circuit or Circuit()
+        self._circuit = circuit or Circuit[int]()
         self._background: dict[Signature, list[Atom]] = {}
         for atom in structure.background:
             self._background.setdefault(atom.signature, []).append(atom)

@@ -23,15 +23,15 @@ class Clause(NamedTuple):
     supports: frozenset[int]
 
 
-def clause(circuit: Circuit, body: int, head: int) -> Clause:
+def clause(circuit: Circuit[int], body: int, head: int) -> Clause:
     """The rule `head :- body` over a circuit."""
-    return Clause(body, circuit.disjunction((-body, head)), circuit.positive_variables(head))
+    return Clause(body, circuit.disjunction((-body, head)), circuit.polarity(head)[0])
 
 
 class Assignment:
     """What is known so far about every condition of a circuit: 1 true, -1 false, 0 unknown."""
 
-    def __init__(self, circuit: Circuit, users: list[list[int]]) -> None:
+    def __init__(self, circuit: Circuit[int], users: list[list[int]]) -> None:
         self._circuit = circuit
         # users[2n] and users[2n+1]: the gates that join condition n, or its negation.
         self.users = users
@@ -96,11 +96,10 @@ class Assignment:
 class Search:
     """The answer streams of a ground program, as sets of variables."""
 
-    def __init__(self, circuit: Circuit, clauses: Sequence[Clause]) -> None:
+    def __init__(self, circuit: Circuit[int], clauses: Sequence[Clause]) -> None:
         self._circuit = circuit
         self._clauses = clauses
         self._variables = sorted(circuit.variables.values())
-        self._names = {node: name for name, node in circuit.variables.items()}
         self._users: list[list[int]] = [[] for _ in range(2 * len(circuit.gates))]
         for gate, parts in enumerate(circuit.gates):
             for part in parts:
@@ -123,7 +122,7 @@ class Search:
         for _ in self._models(assignment, self._variables, self._deny_unsupported):
             true = [v for v in self._variables if assignment.value(v) > 0]
             if not self._has_smaller_model(assignment, true):
-                yield frozenset(self._names[variable] for variable in true)
+                yield frozenset(self._circuit.names[variable] for variable in true)
 
     def _models(
         self,

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 
-from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, Formula
+from larspark.logic.binding import linear
 from larspark.logic.circuit import TRUE
+from larspark.logic.matching import Binding
 from larspark.logic.values import NoValueError, order_key
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import Ground, check_depth, ground
 from larspark.meaning.labelling import Labelling
-from larspark.meaning.matching import Binding, Matcher
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
+from larspark.meaning.stream_matching import stream_matcher
 from larspark.meaning.streams import Stream, Universe
 
 
@@ -84,7 +85,7 @@ def _answers(
 ) -> Iterator[tuple[int, Binding]]:
     """The time points and substitutions at which the formula holds."""
     names = [variable.name for variable in variables(formula)]
-    matcher = Matcher(stream, background)
+    matcher = stream_matcher(stream, background)
     labelling = Labelling(Structure(stream, background))
     # The same formula at another time point shares its labels.
     candidates: dict[frozenset[tuple[str, Constant]], Ground | None] = {}

@@ -7,9 +7,7 @@ all but the filter window give the stream itself.
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Wildcard
 from larspark.language.windows import (
     FilterWindow,
     GroupWindow,
@@ -19,6 +17,7 @@ from larspark.language.windows import (
     TupleWindow,
     Window,
 )
+from larspark.logic.values import matches
 from larspark.meaning.streams import Stream, numbers_of
 
 WindowFunction: TypeAlias = Callable[..., Stream]
@@ -53,18 +52,6 @@ def apply_window(window: Window, stream: Stream, t: int) -> Stream:
             return _groups(window, stream, t)
         case _:
             raise TypeError(f"the window {window!r} has no definition")
-
-
-def matches(pattern: Atom, atom: Atom) -> bool:
-    """Is the atom an instance of a pattern whose only open places are wildcards?"""
-    return (
-        pattern.predicate == atom.predicate
-        and len(pattern.args) == len(atom.args)
-        and all(
-            isinstance(wanted, Wildcard) or wanted == given
-            for wanted, given in zip(pattern.args, atom.args, strict=True)
-        )
-    )
 
 
 def _time(window: TimeWindow, stream: Stream, t: int) -> Stream:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from larspark.analysis.frames import linear
 from larspark.base.atoms import term_text
 from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.logic.binding import linear
 from larspark.plan.literals import Absent, Condition, Literal, Point, Reading, time_variable
 from larspark.plan.operators import term_variables
 

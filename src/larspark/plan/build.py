@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from larspark.analysis.checked import Checked
-from larspark.analysis.dependencies import strongly_connected
-from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom, Signature, term_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.nodes import walk
 from larspark.language.tree import And, At, AtomFormula, Comparison, Formula, Rule
+from larspark.logic.binding import linear
+from larspark.logic.graph import strongly_connected
 from larspark.logic.traversal import formulas as parts_of
 from larspark.logic.traversal import occurrences
 from larspark.plan.bound_variables import context, is_positive, variables_of

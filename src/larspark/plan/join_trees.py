@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom, term_text
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import Comparison
+from larspark.logic.binding import linear
 from larspark.plan.literals import Condition, Reading, cannot
 from larspark.plan.operators import (
     Each,

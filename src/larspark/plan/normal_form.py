@@ -17,7 +17,6 @@ a`, `[5] always a`, `[#3] @T a`.
 from collections.abc import Iterator
 from itertools import count
 
-from larspark.analysis.safety import bound_variables
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.nodes import children, walk
@@ -38,6 +37,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import TimeWindow, Window
+from larspark.logic.binding import bound_variables
 from larspark.plan.literals import (
     FALSE,
     TRUE,

@@ -8,11 +8,11 @@ it ranges over finitely many. Only if all that fails, every time point of the wi
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import Comparison
+from larspark.logic.binding import linear
 from larspark.plan.bound_variables import bound_by
 from larspark.plan.literals import Condition, Literal, Point, Reading, cannot, time_variable
 from larspark.plan.operators import Mode, Reach

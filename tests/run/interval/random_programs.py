@@ -7,7 +7,6 @@ texts would take most of the time.
 from dataclasses import dataclass
 from random import Random
 
-from larspark.analysis.safety import bound_variables
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
 from larspark.language.nodes import variables
@@ -28,6 +27,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import FilterWindow, SessionWindow, TimeWindow, TupleWindow, Window
+from larspark.logic.binding import bound_variables
 
 INPUTS = {"a": 1, "b": 1, "c": 2, "e": 0}
 BACKGROUND = {"k": 1, "m": 2}

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.terms import Constant, Term, Variable, Wildcard
-from larspark.logic.graph import components
+from larspark.logic.graph import component_numbers
 from larspark.run.answer_sets.plain_rules import (
     NOW,
     Condition,
@@ -352,7 +352,7 @@ def _shows_derived(feed: AtomFeed) -> bool:
 def recursive(core: Core) -> frozenset[int]:
     """The relations that can depend on themselves through positive literals."""
     successors = _successors(core, negative=False)
-    home = components(successors)
+    home = component_numbers(successors)
     size = Counter(home.values())
     return frozenset(n for n, needed in successors.items() if size[home[n]] > 1 or n in needed)
 
@@ -364,7 +364,7 @@ def undetermined(core: Core) -> frozenset[int]:
     undetermined too.
     """
     successors = _successors(core, negative=True)
-    home = components(successors)
+    home = component_numbers(successors)
     choosing: set[int] = set()
     for rule in core.rules:
         if isinstance(rule, EveryRule):

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from clingo.backend import Backend
 
 from larspark.base.atoms import Element
-from larspark.logic.graph import components
-from larspark.run.answer_sets.conditions import FALSE, TRUE, Circuit
+from larspark.logic.circuit import FALSE, TRUE, Circuit
+from larspark.logic.graph import component_numbers
 from larspark.run.answer_sets.rule_instances import Instance, Instances
 from larspark.run.answer_sets.solver import ModelElements, Solvable, is_satisfiable, new_control
 
@@ -46,7 +46,7 @@ def solvable(program: Instances, deadline: float | None = None) -> Solvable:
     return Solvable(control, literals, deadline=deadline)
 
 
-def direct_clauses(circuit: Circuit, instances: Sequence[Instance]) -> list[Clause] | None:
+def direct_clauses(circuit: Circuit[Element], instances: Sequence[Instance]) -> list[Clause] | None:
     """The instances as clauses that mean the same to the solver; None when there are none."""
     clauses: list[Clause] = []
     for head, body in instances:
@@ -54,13 +54,13 @@ def direct_clauses(circuit: Circuit, instances: Sequence[Instance]) -> list[Clau
         if disjunctions is None:
             return None
         for disjunction in disjunctions:
-            denied = tuple(-part for part in disjunction if part not in circuit.elements)
-            asked = tuple(part for part in disjunction if part in circuit.elements)
+            denied = tuple(-part for part in disjunction if part not in circuit.names)
+            asked = tuple(part for part in disjunction if part in circuit.names)
             clauses.append(Clause(asked, tuple(dict.fromkeys((*circuit.parts(body), *denied)))))
     mixed = [clause for clause in clauses if clause.head and _mixed_variables(circuit, clause)]
     if not mixed:
         return clauses
-    home = components(_dependencies(circuit, clauses))
+    home = component_numbers(_dependencies(circuit, clauses))
     for clause in mixed:
         heads = {home[variable] for variable in clause.head}
         if any(home.get(variable) in heads for variable in _mixed_variables(circuit, clause)):
@@ -131,7 +131,7 @@ class Minimality:
 class Writer:
     """Writes conditions of a circuit as rules, each once."""
 
-    circuit: Circuit
+    circuit: Circuit[Element]
     backend: Backend
     _atoms: dict[int, int] = field(default_factory=dict)
 
@@ -155,9 +155,9 @@ class Writer:
 
     def literal(self, condition: int) -> int:
         """A literal for a condition, with negation before atoms where it stands in the formula."""
-        if condition in self.circuit.elements:
+        if condition in self.circuit.names:
             return self.atom(condition)
-        if -condition in self.circuit.elements:
+        if -condition in self.circuit.names:
             return -self.atom(-condition)
         known = self._atoms.get(condition)
         if known is None:
@@ -179,7 +179,7 @@ class Writer:
 class _Truth:
     """The truth of conditions in an interpretation."""
 
-    def __init__(self, circuit: Circuit, holding: frozenset[Element]) -> None:
+    def __init__(self, circuit: Circuit[Element], holding: frozenset[Element]) -> None:
         self._circuit = circuit
         self._holding = holding
         self._known = {TRUE: True}
@@ -188,7 +188,7 @@ class _Truth:
         node = abs(condition)
         known = self._known.get(node)
         if known is None:
-            element = self._circuit.elements.get(node)
+            element = self._circuit.names.get(node)
             if element is not None:
                 known = element in self._holding
             else:
@@ -197,7 +197,7 @@ class _Truth:
         return known if condition > 0 else not known
 
 
-def _conjunctive_form(circuit: Circuit, head: int) -> list[tuple[int, ...]] | None:
+def _conjunctive_form(circuit: Circuit[Element], head: int) -> list[tuple[int, ...]] | None:
     """The head as disjunctions of variables and of what more atoms can only hurt."""
     done: list[tuple[int, ...]] = []
     pending: list[tuple[int, ...]] = [(part,) for part in circuit.parts(head) if part != TRUE]
@@ -219,11 +219,11 @@ def _conjunctive_form(circuit: Circuit, head: int) -> list[tuple[int, ...]] | No
     return done
 
 
-def _is_head_part(circuit: Circuit, condition: int) -> bool:
-    return condition in circuit.elements or not circuit.polarity(condition)[0]
+def _is_head_part(circuit: Circuit[Element], condition: int) -> bool:
+    return condition in circuit.names or not circuit.polarity(condition)[0]
 
 
-def _mixed_variables(circuit: Circuit, clause: Clause) -> set[int]:
+def _mixed_variables(circuit: Circuit[Element], clause: Clause) -> set[int]:
     """The variables of body parts that more atoms can both help and hurt."""
     found: set[int] = set()
     for part in clause.body:
@@ -233,7 +233,9 @@ def _mixed_variables(circuit: Circuit, clause: Clause) -> set[int]:
     return found
 
 
-def _dependencies(circuit: Circuit, clauses: Sequence[Clause]) -> dict[int, dict[int, None]]:
+def _dependencies(
+    circuit: Circuit[Element], clauses: Sequence[Clause]
+) -> dict[int, dict[int, None]]:
     """Which variables a variable depends on; those of one head depend on each other."""
     successors: dict[int, dict[int, None]] = {}
     for clause in clauses:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.nodes import subterms
@@ -28,6 +27,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import TimeWindow, Window
+from larspark.logic.binding import linear
 from larspark.logic.values import NEGATED
 from larspark.run.answer_sets.evaluation_context import without_variables
 

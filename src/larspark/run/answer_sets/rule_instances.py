@@ -5,22 +5,23 @@ instance can hold. Following that from the data, without regard to negation, lea
 elements and instances; nothing else of the ground program can matter (Theorem 2 of the LARS paper).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from larspark.analysis.checked import Checked
-from larspark.analysis.frames import linear
-from larspark.base.atoms import Element, Signature
+from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Constant
 from larspark.language.nodes import terms, walk
-from larspark.language.tree import At, Comparison, Formula, Rule
+from larspark.language.tree import At, Comparison, Formula, Rule, Windowed
+from larspark.logic.binding import linear
+from larspark.logic.circuit import FALSE, TRUE, Circuit
+from larspark.logic.matching import Matcher
 from larspark.logic.traversal import occurrences
 from larspark.logic.values import Substitution, time_value, value
-from larspark.run.answer_sets.conditions import FALSE, TRUE, Circuit, Conditions
+from larspark.run.answer_sets.conditions import Conditions
 from larspark.run.answer_sets.evaluation_context import Situation
-from larspark.run.answer_sets.matching import Matcher
-from larspark.run.answer_sets.stream_views import View
+from larspark.run.answer_sets.stream_views import View, apply
 
 # Rule instances, and ways to match one rule.
 SIZE_LIMIT = 100_000
@@ -36,14 +37,14 @@ class Instance(NamedTuple):
 class Instances(NamedTuple):
     """The instances that matter, and the elements that rules may derive, in a fixed order."""
 
-    circuit: Circuit
+    circuit: Circuit[Element]
     instances: list[Instance]
     possible: list[Element]
 
 
 def instances(checked: Checked, situation: Situation) -> Instances:
     """Instantiate a program in a situation."""
-    matcher = Matcher(situation, SIZE_LIMIT)
+    source = MatchSource(situation)
     bindings: list[list[Substitution]] = [[] for _ in checked.rules]
     readers = _readers(checked.rules)
     waiting = dict.fromkeys(range(len(checked.rules)))
@@ -51,7 +52,9 @@ def instances(checked: Checked, situation: Situation) -> Instances:
         number = next(iter(waiting))
         del waiting[number]
         rule = checked.rules[number]
-        bindings[number] = [b for b in matcher.bindings(rule.body) if _exists(rule, b, situation)]
+        # What is possible has grown since, so nothing that was matched before holds.
+        found = Matcher(source).bindings(rule.body, situation.t)
+        bindings[number] = [b for b in found if _exists(rule, b, situation)]
         _refuse_size(sum(map(len, bindings)))
         # What a head asks for does not depend on what is possible, so nothing here gets stale.
         conditions = Conditions(situation, checked.derived)
@@ -59,13 +62,13 @@ def instances(checked: Checked, situation: Situation) -> Instances:
         for binding in bindings[number]:
             head = conditions.of_head(rule.head, binding)
             for variable in sorted(conditions.circuit.polarity(head)[0]):
-                element = conditions.circuit.elements[variable]
+                element = conditions.circuit.names[variable]
                 if situation.add_possible(element):
                     changed.add(element.atom.signature)
         for signature in sorted(changed):
             waiting.update(dict.fromkeys(readers.get(signature, ())))
     conditions = Conditions(situation, checked.derived)
-    found = {
+    unique = {
         instance: None
         for rule, candidates in zip(checked.rules, bindings, strict=True)
         for instance in _conditions(rule, candidates, conditions)
@@ -77,7 +80,48 @@ def instances(checked: Checked, situation: Situation) -> Instances:
         for atom in atoms
     ]
     possible.sort(key=lambda element: (element.t, str(element.atom)))
-    return Instances(conditions.circuit, list(found), possible)
+    return Instances(conditions.circuit, list(unique), possible)
+
+
+class MatchSource:
+    """Answers the matcher's questions about the stream, the background and derivable elements."""
+
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        self.whole = situation.whole
+
+    def atoms(self, signature: Signature, view: View, t: int) -> Iterable[Atom]:
+        situation = self._situation
+        found = dict.fromkeys(situation.background.get(signature, ()))
+        found.update((arrival.atom, None) for arrival in situation.seen(signature, view, t))
+        found.update((atom, None) for atom in situation.derivable(signature, view, t))
+        return found
+
+    def times(self, signature: Signature, view: View) -> Sequence[int] | None:
+        if signature in self._situation.background:
+            return None
+        return self._situation.moments(signature, view)
+
+    def time_points(self, view: View, _body: Formula) -> range:
+        return self._situation.time_points(view)
+
+    def last_point(self, view: View, _body: Formula) -> int:
+        return self._situation.time_points(view)[-1]
+
+    def through(self, part: Windowed, view: View, t: int, known: Substitution) -> View:
+        window = self._situation.window(part, known)
+        return apply(window, view, t, self._situation.elements)
+
+    def check_size(self, count: int, part: Formula) -> None:
+        self._situation.check_time()
+        if count > SIZE_LIMIT:
+            message = f"there are more than {SIZE_LIMIT} ways to match a rule"
+            raise LarsparkError(Problem("L410", message, part.span))
+
+    def refuse_open_variable(self, name: str, point: int, body: Formula) -> None:
+        message = f"the time variable `{name}` can be any time point from {point} on"
+        hint = "say where time ends with `until`"
+        raise LarsparkError(Problem("L403", message, body.span, hint))
 
 
 def _conditions(

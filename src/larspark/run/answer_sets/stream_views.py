@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Signature
-from larspark.base.terms import Wildcard
 from larspark.language.windows import GroupWindow, SessionWindow, TupleWindow, Window
+from larspark.logic.values import matches
 
 
 class Arrival(NamedTuple):
@@ -137,22 +137,6 @@ class View:
         if end is None or (self.end is not None and self.end < end):
             end = self.end
         return View(start, end, self.numbers, self.filters)
-
-
-def matches(pattern: Atom, atom: Atom) -> bool:
-    """Is the atom an instance of a pattern whose only open places are wildcards?
-
-    >>> matches(Atom("p", ("a", Wildcard())), Atom("p", ("a", 3)))
-    True
-    """
-    return (
-        pattern.predicate == atom.predicate
-        and len(pattern.args) == len(atom.args)
-        and all(
-            wanted == given or isinstance(wanted, Wildcard)
-            for wanted, given in zip(pattern.args, atom.args, strict=True)
-        )
-    )
 
 
 def apply(window: Window, view: View, t: int, elements: Elements) -> View:

@@ -14,13 +14,13 @@ from typing import Protocol
 
 from larspark.base.atoms import Atom, Signature
 from larspark.language.windows import GroupWindow, Positions, TupleWindow, Window
+from larspark.logic.values import matches
 from larspark.run.answer_sets.plain_rules import Windows
 from larspark.run.answer_sets.stream_views import (
     Arrival,
     Elements,
     View,
     apply,
-    matches,
 )
 
 

@@ -9,9 +9,10 @@ from larspark.language import formula_text, window_text
 from larspark.language.nodes import term_variables, variables
 from larspark.language.tree import Always, At, AtomFormula, Comparison, Formula, Not, Some, Windowed
 from larspark.language.windows import Bounds, GroupWindow, TupleWindow, Window
+from larspark.logic.binding import is_bound
+from larspark.logic.matching import Binding
 from larspark.logic.values import time_value, value
 from larspark.meaning.grounding import ground_window
-from larspark.meaning.matching import Binding
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
 from larspark.meaning.streams import Stream, numbers_of
 from larspark.meaning.window_functions import apply_window
@@ -134,7 +135,7 @@ class NearMisses:
         match operator:
             case AtomFormula():
                 return self._situation.at
-            case At(time) if all(v.name in binding for v in term_variables(time)):
+            case At(time) if is_bound(time, binding):
                 return time_value(time, binding)
             case _:
                 return None
@@ -286,8 +287,7 @@ def _pattern(atom: Atom, binding: Binding) -> Atom:
     """The atom with what is bound replaced, and wildcards for the rest."""
     args: list[Term] = []
     for term in atom.args:
-        bound = all(variable.name in binding for variable in term_variables(term))
-        known = value(term, binding) if bound else None
+        known = value(term, binding) if is_bound(term, binding) else None
         args.append(Wildcard() if known is None else known)
     return Atom(atom.predicate, tuple(args))
 

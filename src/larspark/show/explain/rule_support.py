@@ -3,19 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from larspark.analysis.frames import linear
 from larspark.base.atoms import Atom
 from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language import window_text
 from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule, Windowed
 from larspark.language.windows import Window
+from larspark.logic.binding import linear
+from larspark.logic.matching import Binding
 from larspark.logic.traversal import formulas, occurrences
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import Ground, GroundAnd, ground, ground_window
-from larspark.meaning.matching import Binding, Matcher
 from larspark.meaning.open_timeline import Horizon, find_horizon
 from larspark.meaning.queries import pins_in_timeline
+from larspark.meaning.stream_matching import stream_matcher
 from larspark.show.explain.knowledge import Situation
 from larspark.show.explain.support import Support
 
@@ -47,7 +48,7 @@ class Instances:
     def __init__(self, situation: Situation) -> None:
         self.situation = situation
         background = frozenset[Atom]().union(*situation.background.values())
-        self.matcher = Matcher(situation.stream, background)
+        self.matcher = stream_matcher(situation.stream, background)
 
     def supporting(self, goal: int) -> Iterator[Instance]:
         """The instances that support an element: without it their heads would be false."""

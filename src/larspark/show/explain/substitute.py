@@ -5,7 +5,6 @@ from typing import assert_never
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Term, Variable
-from larspark.language.nodes import term_variables
 from larspark.language.tree import (
     Aggregate,
     AggregateElement,
@@ -23,6 +22,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
+from larspark.logic.binding import is_bound
 from larspark.logic.values import Substitution, value
 
 
@@ -84,7 +84,7 @@ def _atom(atom: Atom, binding: Substitution) -> Atom:
 def _term(term: Term, binding: Substitution) -> Term:
     """The value of a term, if it has one."""
     if isinstance(term, Variable | Arithmetic):
-        if all(variable.name in binding for variable in term_variables(term)):
+        if is_bound(term, binding):
             known = value(term, binding)
             if known is not None:
                 return known

@@ -12,6 +12,7 @@ from typing import NamedTuple, assert_never
 from larspark.base.atoms import Atom
 from larspark.base.terms import Wildcard
 from larspark.language.windows import Window
+from larspark.logic.values import matches
 from larspark.meaning.grounding import (
     Ground,
     GroundAlways,
@@ -28,7 +29,7 @@ from larspark.meaning.grounding import (
 )
 from larspark.meaning.open_timeline import Horizon, time_points
 from larspark.meaning.streams import Stream
-from larspark.meaning.window_functions import apply_window, matches
+from larspark.meaning.window_functions import apply_window
 from larspark.show.explain.knowledge import Situation
 
 

@@ -6,18 +6,19 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from larspark.analysis.checked import Checked
-from larspark.analysis.safety import bound_after
 from larspark.base.atoms import Atom, Element, atom_text
-from larspark.base.terms import Constant, Variable
+from larspark.base.terms import Constant
 from larspark.language import formula_text
 from larspark.language.nodes import variables
-from larspark.language.tree import AtomFormula, Comparison, Formula, Rule
+from larspark.language.tree import AtomFormula, Formula, Rule
+from larspark.logic.binding import binds_all
+from larspark.logic.matching import Binding
 from larspark.logic.traversal import formulas
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import GroundAt, GroundAtom, ground
-from larspark.meaning.matching import Binding, Matcher
 from larspark.meaning.open_timeline import NO_HORIZON, find_horizon
 from larspark.meaning.queries import pins_in_timeline
+from larspark.meaning.stream_matching import stream_matcher
 from larspark.run.protocol import Settings
 from larspark.show.explain.knowledge import (
     Derived,
@@ -110,7 +111,7 @@ class _Search:
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
         background = frozenset[Atom]().union(*situation.background.values())
-        self._matcher = Matcher(situation.stream, background)
+        self._matcher = stream_matcher(situation.stream, background)
         self._near = NearMisses(situation)
 
     def why_not(self, atom: Atom, t: int | None, levels: int) -> WhyNot:
@@ -154,7 +155,7 @@ class _Search:
             if extended:
                 bindings = extended
                 holding += [] if missing else [part]
-            elif not missing or _is_ready(part, bindings[0]):
+            elif not missing or binds_all(part, bindings[0]):
                 missing.append((part, bindings))
         if not missing:
             return None
@@ -183,8 +184,7 @@ class _Search:
         """The ways to make one more part hold."""
         found: list[Binding] = []
         for binding in bindings[:MATCH_LIMIT]:
-            known = [Comparison("=", Variable(name), v) for name, v in binding.items()]
-            for candidate in self._matcher.bindings((*known, part), self._situation.at):
+            for candidate in self._matcher.bindings((part,), self._situation.at, binding):
                 if len(found) < MATCH_LIMIT and self._holds(part, candidate):
                     found.append(candidate)
         return found
@@ -212,12 +212,7 @@ def _in_order(parts: Sequence[Formula], known: Iterable[str]) -> Iterator[Formul
     bound = set(known)
     waiting = list(parts)
     while waiting:
-        ready = next((part for part in waiting if _is_ready(part, bound)), waiting[0])
+        ready = next((part for part in waiting if binds_all(part, bound)), waiting[0])
         waiting.remove(ready)
         bound.update(variable.name for variable in variables(ready))
         yield ready
-
-
-def _is_ready(part: Formula, bound: Iterable[str]) -> bool:
-    """Has every variable of a part a value, or gets one from it?"""
-    return {variable.name for variable in variables(part)} <= bound_after(part, bound)
