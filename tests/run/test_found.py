@@ -74,3 +74,12 @@ def test_a_filter_whose_variable_is_bound_below_it_is_applied_before_tuples_are_
     rows = [Row(0, Atom("p", (1,)), 0), Row(1, Atom("q", (2,)), 1)]
     program = f"#input p/1, q/1.\nh(X) :- [only p(X)] [#1] {body}."
     assert outputs(engine, program, rows, 1, Settings()) == ["h(1)"] * 2
+
+
+@pytest.mark.parametrize("engine", ["asp", "oracle"])
+def test_a_window_at_the_time_of_a_tuple_sees_older_elements(engine: str) -> None:
+    program = "#input p/1, q/0.\nh(X) :- [#1] some reset [3] some p(X)."
+    older = [Row(t, Atom("q"), t) for t in range(4)]
+    rows = [*older, Row(8, Atom("p", (1,)), 4), Row(10, Atom("q"), 5)]
+    settings = Settings(start=0)
+    assert outputs(engine, program, rows, 30, settings)[-1] == "h(1)"

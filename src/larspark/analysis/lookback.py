@@ -8,7 +8,7 @@ an earlier evaluation.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from larspark.analysis.checked import Lookback
@@ -84,6 +84,23 @@ def lookback(
                 cost = cost.join(_price(reading, costs, group, remembered))
         costs.update(dict.fromkeys(group, cost))
         total = total.join(cost)
+    return Lookback(_finite(total.time), _finite(total.tuples))
+
+
+def evaluation_lookback(rules: Iterable[Rule]) -> Lookback:
+    """How far back formulas see, evaluated for all that they derive and not for the output alone.
+
+    Derived atoms are not followed: an evaluation derives all of them anew.
+    """
+    total = _FREE
+    for rule in rules:
+        for formula in formulas(rule):
+            start = first_frame(math.inf, in_head=formula is rule.head)
+            for part, frame in frames(formula, start, {}):
+                if isinstance(part, AtomFormula | Comparison | Truth):
+                    total = total.join(_cost(frame.now.floor))
+                elif isinstance(part, Windowed) and not part.window.is_known:
+                    total = total.join(_cost(frame.timeline.floor))
     return Lookback(_finite(total.time), _finite(total.tuples))
 
 
