@@ -21,8 +21,7 @@ def soak(bench: str, time_points: int, tell: Tell) -> Iterator[Measurement]:
     if find_spec("clingo") is None:
         return
     # Imported when they are needed: clingo takes its time to load, and may be missing.
-    from larspark.run.answer_sets.asp_engine import AspEngine
-    from larspark.run.answer_sets.tms_engine import TmsEngine
+    from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 
     setup = b1(WINDOW, 0)
     checked = checked_program(setup.program, setup.background)

@@ -21,7 +21,7 @@ from larspark.bench.workload import checked_program
 from larspark.run.protocol import Answers, Engine, Settings
 
 if TYPE_CHECKING:
-    from larspark.run.answer_sets.asp_engine import AspEngine
+    from larspark.run.answer_sets.engines import AspEngine
 
 WINDOWS = (20, 40, 80, 120, 160, 200)
 QUICK_WINDOWS = (20, 200)
@@ -106,19 +106,19 @@ def _interval(setup: Checked, given: Iterable[Atom]) -> Engine:
 
 
 def _one_shot(checked: Checked, given: Iterable[Atom]) -> "AspEngine":
-    from larspark.run.answer_sets.asp_engine import AspEngine
+    from larspark.run.answer_sets.engines import AspEngine
 
     return AspEngine(checked, given, Settings())
 
 
 def _incremental(checked: Checked, given: Iterable[Atom]) -> Engine:
-    from larspark.run.answer_sets.asp_engine import AspEngine
+    from larspark.run.answer_sets.engines import AspEngine
 
     return AspEngine(checked, given, Settings(incremental=True))
 
 
 def _tms(checked: Checked, given: Iterable[Atom]) -> Engine:
-    from larspark.run.answer_sets.tms_engine import TmsEngine
+    from larspark.run.answer_sets.engines import TmsEngine
 
     return TmsEngine(checked, given, Settings())
 

@@ -37,13 +37,13 @@ def _make_interval(checked: Checked, background: Iterable[Atom], settings: Setti
 
 
 def _make_asp(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:
-    from larspark.run.answer_sets.asp_engine import AspEngine
+    from larspark.run.answer_sets.engines import AspEngine
 
     return AspEngine(checked, background, settings)
 
 
 def _make_tms(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:
-    from larspark.run.answer_sets.tms_engine import TmsEngine
+    from larspark.run.answer_sets.engines import TmsEngine
 
     return TmsEngine(checked, background, settings)
 

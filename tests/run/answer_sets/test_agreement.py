@@ -24,10 +24,9 @@ from larspark.base.atoms import Atom, Element
 from larspark.base.problems import LarsparkError
 from larspark.meaning import minimal_models as search
 from larspark.meaning.output_stream import Oracle
-from larspark.run.answer_sets import flp_translation as translate
-from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets import any_program as translate
+from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 from larspark.run.answer_sets.stepping import SteppingEngine
-from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.oracle import OracleEngine
 from larspark.run.protocol import Engine, Settings
 from larspark.run.registry import make_engine

@@ -9,9 +9,8 @@ from larspark.base.atoms import Atom, Element, fact
 from larspark.base.terms import INTEGER_MAX, INTEGER_MIN, Constant
 from larspark.language import program_text
 from larspark.meaning.output_stream import output_stream
-from larspark.run.answer_sets.asp_engine import AspEngine
 from larspark.run.answer_sets.encoding_text import Symbols, constant
-from larspark.run.answer_sets.tms_engine import TmsEngine
+from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 from larspark.run.protocol import Settings
 
 HOSTILE = [

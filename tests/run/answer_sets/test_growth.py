@@ -13,9 +13,8 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.run.answer_sets import grounder
 from larspark.run.answer_sets import live_solver as live
-from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 from larspark.run.answer_sets.stepping import SteppingEngine
-from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.protocol import Settings
 
 TICKS = int(os.environ.get("LARSPARK_SOAK", "2000"))

@@ -20,9 +20,8 @@ from larspark.run.answer_sets import (
     solver,
     stepping,
 )
-from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 from larspark.run.answer_sets.stepping import SteppingEngine
-from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.protocol import Settings
 
 

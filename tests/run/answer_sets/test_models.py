@@ -9,9 +9,8 @@ from tests.run.answer_sets.random_programs import batch, checked
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
-from larspark.run.answer_sets.asp_engine import AspEngine
+from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 from larspark.run.answer_sets.evaluators import SEVERAL
-from larspark.run.answer_sets.tms_engine import TmsEngine
 from larspark.run.protocol import Model, Settings
 
 

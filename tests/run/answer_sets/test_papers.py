@@ -11,9 +11,9 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import Severity
 from larspark.language import parse_program
-from larspark.run.answer_sets.asp_engine import AspEngine
 from larspark.run.answer_sets.encoding import Core, encode
 from larspark.run.answer_sets.encoding_text import Symbols, Text
+from larspark.run.answer_sets.engines import AspEngine
 from larspark.run.answer_sets.given_relations import Feeds
 from larspark.run.answer_sets.grounder import Grounder
 from larspark.run.answer_sets.plain_rules import plain_rules

@@ -4,8 +4,7 @@ import pytest
 from tests.run.answer_sets.random_programs import batch, checked
 
 from larspark.base.atoms import Atom, Element, fact
-from larspark.run.answer_sets.asp_engine import AspEngine
-from larspark.run.answer_sets.tms_engine import TmsEngine
+from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 from larspark.run.protocol import Settings
 
 

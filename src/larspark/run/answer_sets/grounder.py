@@ -15,11 +15,11 @@ import time
 from collections.abc import Iterable, Iterator
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.run.answer_sets.always_windows import EveryWindow
 from larspark.run.answer_sets.encoding import AtomFeed, Core, CoreRule, EveryRule
 from larspark.run.answer_sets.given_relations import Feeds, Row
 from larspark.run.answer_sets.ground_rules import (
     DerivedAtom,
+    EveryWindow,
     GivenRow,
     GroundRules,
     Instance,
