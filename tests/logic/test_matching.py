@@ -23,7 +23,7 @@ from larspark.meaning.grounding import ground
 from larspark.meaning.queries import pins_in_timeline
 from larspark.meaning.stream_matching import stream_matcher
 from larspark.meaning.streams import Stream, Universe
-from larspark.run.answer_sets.evaluation_context import Situation
+from larspark.run.answer_sets.evaluation_context import EvaluationContext
 from larspark.run.answer_sets.rule_instances import MatchSource
 from larspark.run.answer_sets.stream_views import Elements, View
 
@@ -126,10 +126,10 @@ def by_evaluation_context(
     elements = Elements()
     for element in sorted(data, key=lambda element: element.t):
         elements.add(*element)
-    situation = Situation(elements, BACKGROUND, View(0, END), t, ())
+    context = EvaluationContext(elements, BACKGROUND, View(0, END), t, ())
     for element in undecided:
-        situation.add_possible(element)
-    return Matcher(MatchSource(situation)).bindings((asked,), t)
+        context.add_possible(element)
+    return Matcher(MatchSource(context)).bindings((asked,), t)
 
 
 @settings(max_examples=500, deadline=None)

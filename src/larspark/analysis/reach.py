@@ -1,4 +1,4 @@
-"""Where in time rules place their atoms.
+"""How far ahead: where in time rules place their atoms, and how far an open timeline matters.
 
 The placement of a predicate is the range of offsets at which it can hold, seen from the evaluation
 time. It is computed bottom-up, on a timeline that ends with the evaluation time; if an atom can lie
@@ -24,10 +24,19 @@ from larspark.analysis.frames import (
 from larspark.analysis.signatures import Roles, head_predicates
 from larspark.base.atoms import Signature
 from larspark.base.terms import Term, Variable
-from larspark.language.nodes import term_variables
-from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule
+from larspark.language.nodes import children, term_variables, walk
+from larspark.language.tree import (
+    Always,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    Rule,
+    Some,
+    Windowed,
+)
 from larspark.logic.binding import linear
-from larspark.logic.traversal import occurrences
+from larspark.logic.traversal import formulas, occurrences
 
 # After so many changes a placement counts as growing forever; narrowing takes back what that
 # overdoes where a window bounds the growth.
@@ -223,3 +232,31 @@ def _order(smaller: Term, larger: Term, times: Mapping[str, Range]) -> Iterator[
     offset = right[1] - left[1]
     yield left[0], Range(-math.inf, times[right[0]].high + offset)
     yield right[0], Range(times[left[0]].low - offset, math.inf)
+
+
+def open_timeline_reach(rules: Iterable[Rule]) -> int:
+    """How far beyond the last element of an open timeline formulas can still tell points apart.
+
+    Far from all elements only hopping windows tell time points apart, with a common period. A
+    window carries what is near an element as far as it is long; `some` and `always` must be able to
+    stay clear of both the elements and the point at which they are evaluated.
+    """
+    parts = [formula for rule in rules for formula in formulas(rule)]
+    hops = [
+        part.window.bounds.every
+        for formula in parts
+        for part in walk(formula)
+        if isinstance(part, Windowed) and part.window.bounds is not None
+    ]
+    return max((_distance(formula, math.lcm(*hops)) for formula in parts), default=0)
+
+
+def _distance(formula: Formula, period: int) -> int:
+    inner = max((_distance(part, period) for part in children(formula)), default=0)
+    match formula:
+        case Some() | Always():
+            return 2 * (inner + period)
+        case Windowed(window):
+            return inner + window.trace
+        case _:
+            return inner

@@ -1,12 +1,13 @@
-"""Walking through formulas and terms, without recursion.
+"""Questions about the structure of formulas: occurrences of atoms, witnesses, keys, depth.
 
-The analyses that follow recurse through formulas; `depth` tells beforehand whether they can.
+Most evaluators recurse through formulas; `depth`, which does not, says whether they can.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Signature
+from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.nodes import children, subterms, terms
 from larspark.language.tree import (
@@ -26,7 +27,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.language.windows import Window
+from larspark.language.windows import Positions, Window
 
 
 class Occurrence(NamedTuple):
@@ -174,3 +175,21 @@ def depth(formula: Formula) -> int:
                     below.extend(term for term in terms(node) if isinstance(term, Arithmetic))
         level = below
     return deepest
+
+
+def key_positions(by: tuple[Variable, ...], body: Formula) -> Positions:
+    """Where the keys of a window stand in the atoms below it, for predicates that have them all."""
+    keys: dict[Signature, tuple[int, ...]] = {}
+    pending: list[Formula] = [body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, AtomFormula) and all(key in part.atom.args for key in by):
+            signature = part.atom.signature
+            positions = tuple(part.atom.args.index(key) for key in by)
+            if keys.setdefault(signature, positions) != positions:
+                message = f"the key of the partition is at different positions of `{signature}`"
+                raise LarsparkError(Problem("L264", message))
+        # What stands below `reset` sees the whole stream, not the window.
+        if not isinstance(part, Reset):
+            pending.extend(children(part))
+    return tuple(sorted(keys.items()))

@@ -5,14 +5,12 @@ that Definition 9 can be read off. Wildcards stay: an atom with wildcards holds 
 instances does.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Term, Variable
-from larspark.language.nodes import children
+from larspark.base.terms import Term
 from larspark.language.tree import (
     Aggregate,
     Always,
@@ -30,7 +28,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import GroupWindow, Window
-from larspark.logic.traversal import depth
+from larspark.logic.traversal import depth, key_positions
 from larspark.logic.values import (
     NEGATED,
     NoValueError,
@@ -175,24 +173,8 @@ def time_point(time: Term, substitution: Substitution) -> int:
 def ground_window(window: Window, body: Formula, substitution: Substitution) -> Window:
     """The window over `body`, whose atoms say where the keys of a partition are."""
     if window.keys:
-        return GroupWindow(window.ungrouped(), partition_keys(window.keys, body))
+        return GroupWindow(window.ungrouped(), key_positions(window.keys, body))
     return window.with_filters(lambda pattern: ground_atom(pattern, substitution))
-
-
-def partition_keys(
-    by: tuple[Variable, ...], body: Formula
-) -> tuple[tuple[Signature, tuple[int, ...]], ...]:
-    """Where the keys stand in the atoms under a window, for each predicate that has them all."""
-    keys: dict[Signature, tuple[int, ...]] = {}
-    # What stands below `reset` looks at the whole stream, not at the window.
-    for atom in _atoms_under_window(body):
-        if not all(key in atom.args for key in by):
-            continue
-        positions = tuple(atom.args.index(key) for key in by)
-        if keys.setdefault(atom.signature, positions) != positions:
-            message = f"the key of the partition is at different positions of `{atom.signature}`"
-            raise LarsparkError(Problem("L264", message))
-    return tuple(sorted(keys.items()))
 
 
 def check_depth(formula: Formula) -> None:
@@ -200,17 +182,6 @@ def check_depth(formula: Formula) -> None:
     if depth(formula) > DEPTH_LIMIT:
         message = f"the formula is nested more than {DEPTH_LIMIT} levels deep"
         raise LarsparkError(Problem("L262", message, formula.span))
-
-
-def _atoms_under_window(formula: Formula) -> Iterator[Atom]:
-    match formula:
-        case AtomFormula(atom):
-            yield atom
-        case Reset():
-            return
-        case _:
-            for part in children(formula):
-                yield from _atoms_under_window(part)
 
 
 def _decide(operator: str, sides: Comparison, substitution: Substitution) -> bool:

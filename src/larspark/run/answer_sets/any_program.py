@@ -19,7 +19,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.logic.graph import component_numbers
 from larspark.logic.traversal import depth
-from larspark.run.answer_sets.evaluation_context import Situation
+from larspark.run.answer_sets.evaluation_context import EvaluationContext
 from larspark.run.answer_sets.rule_instances import Instance, Instances, instances
 from larspark.run.answer_sets.solver import ModelElements, Solvable, is_satisfiable, new_control
 from larspark.run.answer_sets.stream_views import Arrival, View
@@ -289,10 +289,10 @@ class FormulaGrounding:
     def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
         """The answer streams at the current tick."""
         rules = self._checked.rules
-        situation = Situation(
+        context = EvaluationContext(
             self._elements, self._background, self._whole, self._t, rules, deadline
         )
-        return solvable(instances(self._checked, situation), deadline)
+        return solvable(instances(self._checked, context), deadline)
 
     def size(self) -> int:
         """Nothing is kept but the elements."""

@@ -34,7 +34,7 @@ from larspark.logic.values import (
     time_value,
     value,
 )
-from larspark.run.answer_sets.evaluation_context import Situation
+from larspark.run.answer_sets.evaluation_context import EvaluationContext
 from larspark.run.answer_sets.stream_views import View, apply
 
 # So many parts of formulas, at time points and through windows, are evaluated at most.
@@ -42,22 +42,22 @@ CONDITION_LIMIT = 2_000_000
 
 
 class Conditions:
-    """The conditions of formulas in one situation; `derived` are the predicates of heads."""
+    """The conditions of formulas in one context; `derived` are the predicates of heads."""
 
-    def __init__(self, situation: Situation, derived: frozenset[Signature]) -> None:
+    def __init__(self, context: EvaluationContext, derived: frozenset[Signature]) -> None:
         self.circuit = Circuit[Element]()
-        self._situation = situation
+        self._context = context
         self._derived = derived
         self._known: dict[tuple[int, tuple[Constant, ...], View, int, bool], int] = {}
         self._names: dict[int, tuple[Formula, tuple[str, ...]]] = {}
 
     def of_body(self, formula: Formula, binding: Substitution) -> int:
         """When a body formula holds at the evaluation time."""
-        return self._condition(formula, binding, self._situation.whole, self._situation.t, False)
+        return self._condition(formula, binding, self._context.whole, self._context.t, False)
 
     def of_head(self, formula: Formula, binding: Substitution) -> int:
         """When a head holds; its atoms count whether or not a rule is known to derive them."""
-        return self._condition(formula, binding, self._situation.whole, self._situation.t, True)
+        return self._condition(formula, binding, self._context.whole, self._context.t, True)
 
     def _condition(
         self, formula: Formula, binding: Substitution, view: View, t: int, in_head: bool
@@ -65,7 +65,7 @@ class Conditions:
         key = (id(formula), self._values(formula, binding), view, t, in_head)
         known = self._known.get(key)
         if known is None:
-            self._situation.check_time()
+            self._context.check_time()
             if len(self._known) > CONDITION_LIMIT:
                 message = f"more than {CONDITION_LIMIT} parts of formulas had to be evaluated"
                 hint = "use smaller windows, or say where time ends with `until`"
@@ -112,7 +112,7 @@ class Conditions:
         in_head: bool,
     ) -> int:
         """The condition of a formula that looks at other time points or through a window."""
-        situation = self._situation
+        context = self._context
 
         def at(part: Formula, seen: View, point: int) -> int:
             return self._condition(part, binding, seen, point, in_head)
@@ -132,37 +132,37 @@ class Conditions:
                     raise NoValueError
                 return at(body, view, point) if view.has_time(point) else FALSE
             case Windowed(_, body):
-                window = situation.window(formula, binding)
-                return at(body, apply(window, view, t, situation.elements), t)
+                window = context.window(formula, binding)
+                return at(body, apply(window, view, t, context.elements), t)
             case Reset(body):
-                return at(body, situation.whole, t)
+                return at(body, context.whole, t)
             case _:
                 assert_never(formula)
 
     def _atom(self, atom: Atom, view: View, t: int, in_head: bool) -> int:
-        situation = self._situation
+        context = self._context
         if any(isinstance(term, Wildcard) for term in atom.args):
             return self.circuit.disjunction(self._instances(atom, view, t))
-        if situation.is_background(atom):
+        if context.is_background(atom):
             return TRUE
-        arrival = situation.elements.holds(t, atom)
+        arrival = context.elements.holds(t, atom)
         if arrival is not None and view.shows(arrival):
             return TRUE
         if atom.signature not in self._derived or not view.shows_derived(t, atom):
             return FALSE
-        if in_head or situation.is_possible(t, atom):
+        if in_head or context.is_possible(t, atom):
             return self.circuit.variable(Element(t, atom))
         return FALSE
 
     def _instances(self, pattern: Atom, view: View, t: int) -> Iterator[int]:
-        situation = self._situation
+        context = self._context
         signature = pattern.signature
-        known = [*situation.background.get(signature, ())]
-        known += [arrival.atom for arrival in situation.seen(signature, view, t)]
+        known = [*context.background.get(signature, ())]
+        known += [arrival.atom for arrival in context.seen(signature, view, t)]
         if any(matches(pattern, atom) for atom in known):
             yield TRUE
             return
-        for atom in situation.derivable(signature, view, t):
+        for atom in context.derivable(signature, view, t):
             if matches(pattern, atom):
                 yield self.circuit.variable(Element(t, atom))
 
@@ -171,7 +171,7 @@ class Conditions:
             message = "a head with `some` or `always` needs a timeline that ends"
             hint = "say where time ends with `until`"
             raise LarsparkError(Problem("L403", message, formula.span, hint))
-        return self._situation.time_points(view)
+        return self._context.time_points(view)
 
     def _values(self, formula: Formula, binding: Substitution) -> tuple[Constant, ...]:
         known = self._names.get(id(formula))

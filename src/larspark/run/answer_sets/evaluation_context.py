@@ -1,24 +1,24 @@
-"""What is known when a program is evaluated at a time point, before anything is decided."""
+"""The stream, the background and the derivable elements at one evaluation."""
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
+from larspark.analysis.reach import open_timeline_reach
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Variable
-from larspark.language.nodes import children, walk
-from larspark.language.tree import Always, At, AtomFormula, Formula, Reset, Rule, Some, Windowed
-from larspark.language.windows import GroupWindow, Positions, Window
+from larspark.language.nodes import walk
+from larspark.language.tree import At, Formula, Rule, Windowed
+from larspark.language.windows import GroupWindow, Window
+from larspark.logic.traversal import key_positions
 from larspark.logic.values import Substitution, ground_atom
 from larspark.run.answer_sets.solver import TimeLimitError
 from larspark.run.answer_sets.stream_views import Arrival, Elements, View
 
-# An open timeline is searched so far beyond its last element, at most.
+# How far beyond its last element an open timeline is searched at most.
 REACH_LIMIT = 1_000_000
 
 
-class Situation:
+class EvaluationContext:
     """The stream, the background, and the elements that rules may derive, at one evaluation."""
 
     def __init__(
@@ -42,16 +42,16 @@ class Situation:
         last = elements.last_time
         # No element lies beyond, and no window looks further than `reach` beyond that.
         self._latest = max([t, whole.start, *pins, *([] if last is None else [last])])
-        self._reach = reach(rules) if whole.end is None else 0
+        self._reach = _reach(rules) if whole.end is None else 0
         self._windows: dict[int, tuple[Windowed, Window]] = {}
 
     def check_time(self) -> None:
-        """Stop when the time for the evaluation is over."""
+        """Raise `TimeLimitError` after the deadline of the evaluation."""
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise TimeLimitError
 
     def add_possible(self, element: Element) -> bool:
-        """Let an element be derivable; was that news?"""
+        """Let an element be derivable; False if it already was."""
         t, atom = element
         here = self.possible.setdefault(atom.signature, {}).setdefault(t, {})
         if atom in here:
@@ -104,53 +104,16 @@ def without_variables(formula: Windowed) -> Window:
         message = f"this engine does not know what the window `{window.function}` does"
         raise LarsparkError(Problem("L403", message, formula.span))
     if window.keys:
-        return GroupWindow(window.ungrouped(), _key_positions(window.keys, formula.body))
+        return GroupWindow(window.ungrouped(), key_positions(window.keys, formula.body))
     return window
 
 
-def _key_positions(by: tuple[Variable, ...], body: Formula) -> Positions:
-    """Where the keys of a partition stand in the atoms that look through its window."""
-    keys: dict[Signature, tuple[int, ...]] = {}
-    pending: list[Formula] = [body]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, AtomFormula) and all(key in part.atom.args for key in by):
-            keys[part.atom.signature] = tuple(part.atom.args.index(key) for key in by)
-        if not isinstance(part, Reset):
-            pending.extend(children(part))
-    return tuple(sorted(keys.items()))
-
-
-def reach(rules: Sequence[Rule]) -> int:
-    """How far beyond the last element of an open timeline formulas can still tell points apart.
-
-    Far from all elements only hopping windows tell time points apart, with a common period. A
-    window carries what is near an element as far as it is long; `some` and `always` must be able to
-    stay clear of both the elements and the point they are asked at.
-    """
-    formulas = [formula for rule in rules for formula in (rule.head, *rule.body)]
-    hops = [
-        part.window.bounds.every
-        for formula in formulas
-        for part in walk(formula)
-        if isinstance(part, Windowed) and part.window.bounds is not None
-    ]
-    distance = max((_reach(formula, math.lcm(*hops)) for formula in formulas), default=0)
+def _reach(rules: Sequence[Rule]) -> int:
+    distance = open_timeline_reach(rules)
     if distance > REACH_LIMIT:
         message = f"the open timeline would have to be searched for {distance} time points"
         raise LarsparkError(Problem("L403", message, hint="say where time ends with `until`"))
     return distance
-
-
-def _reach(formula: Formula, period: int) -> int:
-    inner = max((_reach(part, period) for part in children(formula)), default=0)
-    match formula:
-        case Some() | Always():
-            return 2 * (inner + period)
-        case Windowed(window):
-            return inner + window.trace
-        case _:
-            return inner
 
 
 def _pins(formula: Formula) -> Iterator[int]:

@@ -20,7 +20,7 @@ from larspark.logic.matching import Matcher
 from larspark.logic.traversal import occurrences
 from larspark.logic.values import Substitution, time_value, value
 from larspark.run.answer_sets.conditions import Conditions
-from larspark.run.answer_sets.evaluation_context import Situation
+from larspark.run.answer_sets.evaluation_context import EvaluationContext
 from larspark.run.answer_sets.stream_views import View, apply
 
 # Rule instances, and ways to match one rule.
@@ -42,9 +42,9 @@ class Instances(NamedTuple):
     possible: list[Element]
 
 
-def instances(checked: Checked, situation: Situation) -> Instances:
-    """Instantiate a program in a situation."""
-    source = MatchSource(situation)
+def instances(checked: Checked, context: EvaluationContext) -> Instances:
+    """Instantiate a program in a context."""
+    source = MatchSource(context)
     bindings: list[list[Substitution]] = [[] for _ in checked.rules]
     readers = _readers(checked.rules)
     waiting = dict.fromkeys(range(len(checked.rules)))
@@ -53,21 +53,21 @@ def instances(checked: Checked, situation: Situation) -> Instances:
         del waiting[number]
         rule = checked.rules[number]
         # What is possible has grown since, so nothing that was matched before holds.
-        found = Matcher(source).bindings(rule.body, situation.t)
-        bindings[number] = [b for b in found if _exists(rule, b, situation)]
+        found = Matcher(source).bindings(rule.body, context.t)
+        bindings[number] = [b for b in found if _exists(rule, b, context)]
         _refuse_size(sum(map(len, bindings)))
         # What a head asks for does not depend on what is possible, so nothing here gets stale.
-        conditions = Conditions(situation, checked.derived)
+        conditions = Conditions(context, checked.derived)
         changed: set[Signature] = set()
         for binding in bindings[number]:
             head = conditions.of_head(rule.head, binding)
             for variable in sorted(conditions.circuit.polarity(head)[0]):
                 element = conditions.circuit.names[variable]
-                if situation.add_possible(element):
+                if context.add_possible(element):
                     changed.add(element.atom.signature)
         for signature in sorted(changed):
             waiting.update(dict.fromkeys(readers.get(signature, ())))
-    conditions = Conditions(situation, checked.derived)
+    conditions = Conditions(context, checked.derived)
     unique = {
         instance: None
         for rule, candidates in zip(checked.rules, bindings, strict=True)
@@ -75,7 +75,7 @@ def instances(checked: Checked, situation: Situation) -> Instances:
     }
     possible = [
         Element(t, atom)
-        for moments in situation.possible.values()
+        for moments in context.possible.values()
         for t, atoms in moments.items()
         for atom in atoms
     ]
@@ -86,34 +86,34 @@ def instances(checked: Checked, situation: Situation) -> Instances:
 class MatchSource:
     """Answers the matcher's questions about the stream, the background and derivable elements."""
 
-    def __init__(self, situation: Situation) -> None:
-        self._situation = situation
-        self.whole = situation.whole
+    def __init__(self, context: EvaluationContext) -> None:
+        self._context = context
+        self.whole = context.whole
 
     def atoms(self, signature: Signature, view: View, t: int) -> Iterable[Atom]:
-        situation = self._situation
-        found = dict.fromkeys(situation.background.get(signature, ()))
-        found.update((arrival.atom, None) for arrival in situation.seen(signature, view, t))
-        found.update((atom, None) for atom in situation.derivable(signature, view, t))
+        context = self._context
+        found = dict.fromkeys(context.background.get(signature, ()))
+        found.update((arrival.atom, None) for arrival in context.seen(signature, view, t))
+        found.update((atom, None) for atom in context.derivable(signature, view, t))
         return found
 
     def times(self, signature: Signature, view: View) -> Sequence[int] | None:
-        if signature in self._situation.background:
+        if signature in self._context.background:
             return None
-        return self._situation.moments(signature, view)
+        return self._context.moments(signature, view)
 
     def time_points(self, view: View, _body: Formula) -> range:
-        return self._situation.time_points(view)
+        return self._context.time_points(view)
 
     def last_point(self, view: View, _body: Formula) -> int:
-        return self._situation.time_points(view)[-1]
+        return self._context.time_points(view)[-1]
 
     def through(self, part: Windowed, view: View, t: int, known: Substitution) -> View:
-        window = self._situation.window(part, known)
-        return apply(window, view, t, self._situation.elements)
+        window = self._context.window(part, known)
+        return apply(window, view, t, self._context.elements)
 
     def check_size(self, count: int, part: Formula) -> None:
-        self._situation.check_time()
+        self._context.check_time()
         if count > SIZE_LIMIT:
             message = f"there are more than {SIZE_LIMIT} ways to match a rule"
             raise LarsparkError(Problem("L410", message, part.span))
@@ -136,9 +136,9 @@ def _conditions(
             yield Instance(head, body)
 
 
-def _exists(rule: Rule, binding: Substitution, situation: Situation) -> bool:
+def _exists(rule: Rule, binding: Substitution, context: EvaluationContext) -> bool:
     """Have all terms of an instance a value, and do its time variables lie in the timeline?"""
-    whole = situation.whole
+    whole = context.whole
     for part, in_head in _parts(rule):
         if isinstance(part, At):
             point = time_value(part.time, binding)
