@@ -1,4 +1,4 @@
-"""Everything that can be known about a program before it runs."""
+"""The check of a program: all analyses, and the problems they find."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,12 +19,12 @@ from larspark.base.problems import Problem, Severity, placed
 from larspark.language.tree import Formula, Program, Rule
 from larspark.logic.traversal import depth, formulas
 
-# Deeper formulas are refused, so that whoever reads them may recurse.
+# Deeper formulas are refused, so that analyses and engines can recurse.
 DEPTH_LIMIT = 150
 
 
 def check(program: Program, background: Iterable[Signature] = (), *, ends: bool = False) -> Checked:
-    """Check a program: what it is, and all that is wrong with it, as data.
+    """Check a program; the result holds its properties and all problems.
 
     `background` are predicates that further files give; `ends` says that the user ends the
     timeline (`--until`), so that every `always` has a last time point.
@@ -67,7 +67,7 @@ def check(program: Program, background: Iterable[Signature] = (), *, ends: bool 
 
 
 def formula_problems(formula: Formula) -> list[Problem]:
-    """Everything that is wrong with a query."""
+    """The problems of a query."""
     if depth(formula) > DEPTH_LIMIT:
         return [_too_deep(formula)]
     problems = [*query_problems(formula), *misuse_problems(formula, frozenset(), frozenset())]
@@ -108,7 +108,7 @@ def _too_deep(formula: Formula) -> Problem:
 
 
 def _place(problem: Problem) -> tuple[str, int, int, str]:
-    """Problems are told in the order of the text, those of directives first."""
+    """A sort key: problems in the order of the text, those of directives first."""
     if problem.span is None:
         return ("", 0, 0, problem.code)
     return (problem.span.source, problem.span.line, problem.span.column, problem.code)

@@ -1,4 +1,4 @@
-"""Who depends on whom, and the layers that follow from it.
+"""The dependency graph of predicates, strata, and cycles through negation.
 
 An edge is negative when more of the body's predicate can mean less of the head's: under an odd
 number of negations, or under a window of the user's own, about which nothing is known. Time
@@ -47,7 +47,7 @@ def _kind(atom: Occurrence) -> EdgeKind:
 def strata(
     edges: Iterable[Edge], derived: frozenset[Signature]
 ) -> tuple[frozenset[Signature], ...] | None:
-    """The fewest layers in which every negative edge leads to a lower one; None if there are none.
+    """The fewest strata such that every negative edge leads to a lower one; None if not stratified.
 
     >>> a, b = Signature("a", 0), Signature("b", 0)
     >>> layers = strata([Edge(b, a, EdgeKind.NEGATIVE, 0)], frozenset({a, b}))
@@ -115,7 +115,7 @@ def negative_cycle(edges: Iterable[Edge]) -> tuple[Edge, ...]:
 def _path(
     successors: Mapping[Signature, list[Edge]], start: Signature, goal: Signature
 ) -> tuple[Edge, ...]:
-    """A shortest path; the caller knows that there is one."""
+    """A shortest path, which must exist."""
     came_by: dict[Signature, Edge] = {}
     level = [start]
     while goal != start and goal not in came_by:

@@ -1,4 +1,4 @@
-"""Windows and heads that cannot mean what they say."""
+"""Misuse of windows and heads: combinations that have no effect or no useful meaning."""
 
 import math
 from collections.abc import Iterator

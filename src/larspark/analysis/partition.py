@@ -47,7 +47,7 @@ def partition_key(checked: Checked) -> Key | None:
 
 
 def partition_obstacles(checked: Checked) -> list[tuple[int, str]]:
-    """The rules that stand in the way of a key, each with the reason."""
+    """The rules that rule out a key, each with the reason."""
     needs = _needs(checked)
     alone = [(need.rule, need.obstacle) for need in needs if need.obstacle]
     if alone or key_for(needs) is not None:
@@ -75,7 +75,7 @@ def _needs(checked: Checked) -> list[Need]:
 
 
 def _chooses(checked: Checked) -> bool:
-    """Could two machines decide differently, if they decide the same twice?"""
+    """Can two shards that both evaluate a rule come to different results?"""
     return checked.strata is None or any(is_choice(rule.head) for rule in checked.rules)
 
 

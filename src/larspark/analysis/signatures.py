@@ -1,4 +1,4 @@
-"""Which predicate plays which part: stream, background, derived; and what is odd about that."""
+"""The roles of predicates (input, background, derived) and the problems with them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -42,7 +42,7 @@ class Stage:
     """Predicates that are derived together, after those of the stages before."""
 
     derives: frozenset[Signature]
-    # What follows from background data alone is not handed on, but derived wherever it is read.
+    # What follows from background data alone is not exchanged, but derived wherever it is read.
     again: frozenset[Signature]
     # The predicates of the stream that are read; None for all of them, because tuples are counted.
     inputs: frozenset[Signature] | None
@@ -57,7 +57,7 @@ class Stage:
 
     @property
     def everywhere(self) -> frozenset[Signature]:
-        """What is handed to all shards."""
+        """The predicates whose atoms are sent to all shards."""
         return _without_arguments(self.handed)
 
 
@@ -160,7 +160,7 @@ class _Search:
         return self._grown(self._given(), derives)
 
     def _given(self) -> frozenset[Signature]:
-        """What only one shard has without deriving it; earlier stages hand on to one shard, too."""
+        """What only one shard has without deriving it; earlier stages also send to one shard."""
         found = self._checked.inputs - self._checked.background_signatures
         return (found | self._checked.derived) - self._shared
 
@@ -212,7 +212,7 @@ class _Search:
         return taken
 
     def _has_key(self, group: frozenset[Signature], before: Sequence[frozenset[Signature]]) -> bool:
-        """Has a group a key, once what is derived before has been handed on?"""
+        """Has a group a key, once the atoms derived before are exchanged?"""
         shared = self._shared
         self._shared = shared.union(*map(_without_arguments, before))
         found = self._with(_Draft(self._given()), group)
@@ -290,7 +290,7 @@ class _Search:
     def _waits(
         self, derives: frozenset[Signature], before: frozenset[Signature]
     ) -> list[tuple[int, str]]:
-        """A rule that only waited for what the stage before derives."""
+        """A rule that waits only for what the stage before derives."""
         for number in self._rules(derives):
             needed = sorted(self._asked[number] & before)
             if needed:

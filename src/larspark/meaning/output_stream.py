@@ -177,7 +177,7 @@ def _last(data: list[tuple[int, Atom]], to: int | None, at: int | None) -> int:
 
 
 def _first_step(oracle: Oracle, at: int | None) -> int:
-    """What came before matters only to what is remembered, and to the choice among several."""
+    """Earlier time points matter to remembered atoms and to the choice among several answers."""
     depends = oracle.checked.program.remembered or oracle.checked.several_models
     return oracle.start if at is None or depends else at
 

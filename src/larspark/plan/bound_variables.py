@@ -1,4 +1,4 @@
-"""Which variables a conjunction gives values to, and what else it takes to give values to more."""
+"""Which variables a conjunction of literals binds, and which literals are needed to bind more."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -50,7 +50,7 @@ class Names:
 
 
 def derivations(rule: Rule, number: int, names: Names, moment: Signature) -> list[Derive]:
-    """What a rule derives, and what is derived on the way; an error says what stands in the way."""
+    """The derivations of a rule with their auxiliary ones; raises an error if there are none."""
     heads = list(_heads(rule.head))
     reader = FormulaReader()
     alternatives = conjoin(map(reader.alternatives, rule.body), rule.span)
@@ -128,7 +128,7 @@ class _Rules:
         self.found.append(Derive(tree, head, pinned, self._number, self._span))
 
     def _named(self, absent: Absent, outer: Sequence[Literal]) -> Atom:
-        """Name what must not hold, by rules of its own with what they need of the outside."""
+        """An auxiliary predicate for what must not hold, derived by rules of its own."""
         around = variables_of(outer)
         mentioned = variables_of([absent])
         arguments = tuple(variable for variable in mentioned if variable in around)
@@ -177,14 +177,14 @@ class _Required:
 
 
 def plan(checked: Checked) -> Plan:
-    """The plan of a program; all that cannot be planned comes as one error."""
+    """The plan of a program; raises one error with everything that cannot be planned."""
     problems: list[Problem] = []
     rules: list[Derive] = []
     if checked.strata is None:
-        message = "the interval engine cannot choose: a negation depends on itself"
+        message = "the interval engine cannot run recursion through negation: not stratified"
         problems.append(Problem("L403", message, hint="use the engine `asp`"))
     elif checked.several_models:
-        message = "the interval engine follows one answer stream, and here may be several or none"
+        message = "the interval engine follows one answer stream; there may be several or none"
         problems.append(Problem("L403", message, hint="use the engine `asp`"))
     names = Names(_predicates(checked))
     moment = Signature(names.fresh("moment"), 0)
@@ -214,7 +214,7 @@ def _predicates(checked: Checked) -> set[str]:
 
 
 def _circles(group: Group) -> Iterator[Problem]:
-    """Names for what must not hold can close a circle that the program itself does not have."""
+    """Auxiliary predicates for negated parts can add a recursion that the program does not have."""
     for rule in group.rules:
         if any(
             negated and seen.atom.signature in group.predicates

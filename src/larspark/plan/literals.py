@@ -1,4 +1,4 @@
-"""What the body of a rule is made of, once its formulas are taken apart.
+"""Literals: the parts of a rule body in normal form.
 
 A body is a disjunction of conjunctions, and a conjunction is made of four kinds of literals: an
 atom that is read from a part of the stream, a comparison, a time point that has to lie in a part

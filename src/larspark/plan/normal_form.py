@@ -1,4 +1,4 @@
-"""Formulas taken apart: what a body asks for, as a disjunction of conjunctions.
+"""Formulas in disjunctive normal form: a body as alternatives of literals.
 
 Temporal operators are read as what they say about time points:
 
@@ -64,7 +64,7 @@ _WINDOWS_LIMIT = 24
 
 
 class FormulaReader:
-    """Takes the formulas of one rule apart."""
+    """Brings the formulas of one rule into normal form."""
 
     def __init__(self) -> None:
         self._times: Iterator[Variable] = (Variable(f"@{number}") for number in count())

@@ -254,7 +254,7 @@ def term_variables(term: Term) -> tuple[Variable, ...]:
 
 
 def retracting_rules(plan: Plan, *, hindsight: bool, push: bool) -> tuple[tuple[bool, ...], ...]:
-    """For every rule of every group: can what it derives be taken back?
+    """For every rule of every group: can what it derives be retracted?
 
     A recursion over such promises makes none itself, so what it derives is final; in push mode
     only when the time point is over.
@@ -282,5 +282,5 @@ def retracting_rules(plan: Plan, *, hindsight: bool, push: bool) -> tuple[tuple[
 
 
 def is_recomputed(group: Group, rules: tuple[bool, ...]) -> bool:
-    """Is this a recursion over promises that can be broken?"""
+    """Is this a recursion over rows that can be retracted before their end?"""
     return group.recursive and any(rules)

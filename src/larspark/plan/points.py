@@ -40,7 +40,7 @@ class Inside(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """What makes the time points of a conjunction what they have to be."""
+    """The operators and bounds that give the time points of a conjunction their values."""
 
     readings: list[Reading]
     ranges: list[Range]
@@ -77,7 +77,7 @@ def place(literals: Sequence[Literal], moment: Atom) -> Placement:
         if not _is_certain(point, view, readings, placement.reaches):
             if view.tuples is not None:
                 hint = "use the engine `asp`, or a time window"
-                raise cannot("tell the time points of a tuple window", point.span, hint)
+                raise cannot("enumerate the time points of a tuple window", point.span, hint)
             placement.insides.append(Inside(point.variable, view.reach, point.span))
         for around in view.around:
             if (number, around) not in taken:
@@ -115,7 +115,7 @@ def _all_moments(point: Point, moment: Atom) -> Reading:
     view = view_of(point.scope, None)
     if view.tuples is not None:
         hint = "use the engine `asp`, or a time window"
-        raise cannot("tell the time points of a tuple window", point.span, hint)
+        raise cannot("enumerate the time points of a tuple window", point.span, hint)
     scope = tuple(placed for placed in point.scope if placed.position is None)
     return Reading(moment, Mode.AT, point.variable, scope, False, point.span)
 

@@ -7,7 +7,7 @@ point has the time as its last column; all others hold at the evaluation time al
 
 Two things differ from the paper. Input windows are given as their contents, so the encoding does
 not grow with them. And `always` is the conjunction over the time points of its window, so it is
-exact also where it depends on itself; only where it does not is it the absence of a spoiler.
+exact also in recursion; without recursion it is the absence of a counterexample.
 """
 
 from collections import Counter
@@ -117,7 +117,7 @@ class CoreRule:
 
 
 @dataclass(frozen=True, slots=True)
-class EveryRule:
+class AlwaysRule:
     """A row is in `head` when it is in `moments` at every time point that the windows leave."""
 
     head: int
@@ -135,7 +135,7 @@ class Core:
     given: dict[int, Feed] = field(default_factory=dict)
     # The relations of derived predicates, each with whether its last column is a time.
     predicates: dict[Signature, tuple[int, bool]] = field(default_factory=dict)
-    rules: list[CoreRule | EveryRule] = field(default_factory=list)
+    rules: list[CoreRule | AlwaysRule] = field(default_factory=list)
 
     def relation(self, arity: int) -> int:
         self.arities.append(arity)
@@ -265,7 +265,7 @@ class _Encoder:
             if feed.signature in self._from_outside or feed.pattern != _all_columns(feed.signature):
                 at = AtomFeed(feed.signature, feed.pattern, feed.windows, Mode.AT)
                 moments = self._relation(at)
-            self.core.rules.append(EveryRule(number, moments, feed.windows))
+            self.core.rules.append(AlwaysRule(number, moments, feed.windows))
             self._feed(LastFeed(feed.windows))
             self._feed(PointsFeed(feed.windows))
             return number
@@ -367,7 +367,7 @@ def undetermined(core: Core) -> frozenset[int]:
     home = component_numbers(successors)
     choosing: set[int] = set()
     for rule in core.rules:
-        if isinstance(rule, EveryRule):
+        if isinstance(rule, AlwaysRule):
             continue
         for head in rule.heads:
             circle = any(home[atom.relation] == home[head.relation] for atom in rule.negative)
@@ -394,7 +394,7 @@ def _successors(core: Core, *, negative: bool) -> dict[int, dict[int, None]]:
     """The relations that each relation is defined by."""
     successors: dict[int, dict[int, None]] = {number: {} for number in range(len(core.arities))}
     for rule in core.rules:
-        if isinstance(rule, EveryRule):
+        if isinstance(rule, AlwaysRule):
             successors[rule.head][rule.moments] = None
             continue
         body = (*rule.positive, *rule.negative) if negative else rule.positive

@@ -13,11 +13,11 @@ from clingo import Function, Number, String, Symbol, SymbolType
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
 from larspark.logic.values import compare, value
 from larspark.run.answer_sets.encoding import (
+    AlwaysRule,
     Core,
     CoreAtom,
     CoreCondition,
     CoreRule,
-    EveryRule,
     LastFeed,
     PointsFeed,
     Within,
@@ -100,7 +100,7 @@ class Text:
         self._symbols = symbols
         self.ordered = ordered
         self.calculations: dict[str, Calculation] = {}
-        # Windows by the name of the function that tells their bounds, or tests a time point.
+        # Windows by the name of the function that returns their bounds, or tests a time point.
         self.windows: dict[str, Windows] = {}
         self._circular = recursive(core)
         lines = [self._given(number) for number in core.given]
@@ -130,8 +130,8 @@ class Text:
                 columns = ",".join(names)
                 return f"r{number}({columns}) :- ({columns}) = @g{number}."
 
-    def _rule(self, rule: CoreRule | EveryRule) -> str:
-        if isinstance(rule, EveryRule):
+    def _rule(self, rule: CoreRule | AlwaysRule) -> str:
+        if isinstance(rule, AlwaysRule):
             return self._every(rule)
         names = _Names(self._symbols)
         heads = " ; ".join(names.atom(head) for head in rule.heads)
@@ -141,7 +141,7 @@ class Text:
             body += self._condition(condition, names)
         return f"{heads} :- {'; '.join(body)}."
 
-    def _every(self, rule: EveryRule) -> str:
+    def _every(self, rule: AlwaysRule) -> str:
         given = {feed: number for number, feed in self._core.given.items()}
         last, points = given[LastFeed(rule.windows)], given[PointsFeed(rule.windows)]
         columns = [f"V{column}" for column in range(self._core.arities[rule.head])]

@@ -24,6 +24,6 @@ class TmsEngine(SteppingEngine):
         core = task.core()
         reason = obstacle(core)
         if core is None or reason is not None:
-            self._tell(f"the program is left to the solver: {reason}")
+            self._add_note(f"the program is left to the solver: {reason}")
             return one_shot(task)
         return TmsEvaluator(task, core)

@@ -1,4 +1,4 @@
-"""What evaluates a program at one tick after the other."""
+"""Evaluators: the answer stream of a program at one tick after the other."""
 
 from typing import Protocol, TypeAlias
 
@@ -20,7 +20,7 @@ FROM_SCRATCH = "every evaluation begins from scratch: the formulas of the progra
 
 
 class Evaluator(Protocol):
-    """Is told about time and elements, and gives answer streams at the current tick."""
+    """Receives time and elements, and returns answer streams at the current tick."""
 
     def begin(self, t: int, whole: View) -> None:
         """Time moves on to t, on this timeline."""
@@ -39,7 +39,7 @@ class Evaluator(Protocol):
 
 
 class Grounding(Protocol):
-    """Gives the ground program at the current tick to the solver."""
+    """Passes the ground program at the current tick to the solver."""
 
     def begin(self, t: int, whole: View) -> None: ...
 
@@ -52,7 +52,7 @@ class Grounding(Protocol):
 
 
 class SolverEvaluator:
-    """Asks the solver at every tick."""
+    """Runs the solver at every tick."""
 
     def __init__(self, task: Task, grounding: Grounding) -> None:
         self._task = task
@@ -71,7 +71,7 @@ class SolverEvaluator:
         solvable = self._grounding.evaluate(deadline, everything=False)
         if not self._several:
             return solvable.first()
-        self._task.tell(SEVERAL)
+        self._task.note(SEVERAL)
         return solvable.closest(self._t, self._task.checked.shown, previous)
 
     def solvable(self, deadline: float | None) -> Solvable:
@@ -85,7 +85,7 @@ def incremental(task: Task) -> SolverEvaluator:
     """Grounding and solver kept alive; what is not plain is evaluated from scratch."""
     core = task.core()
     if core is None:
-        task.tell(FROM_SCRATCH)
+        task.note(FROM_SCRATCH)
         return one_shot(task)
     return SolverEvaluator(task, IncrementalGrounding(task, core))
 

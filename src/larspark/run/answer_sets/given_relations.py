@@ -67,13 +67,13 @@ class Feeds:
             self._forget()
 
     def refresh(self) -> None:
-        """To be called after the last change and before rows are asked for."""
+        """Must be called after the last change and before rows are read."""
         for inside in self._contents.values():
             if isinstance(inside, ComputedContent):
                 inside.refresh()
 
     def restart(self) -> None:
-        """Tell all rows again as changes."""
+        """Report all rows again as changes."""
         for rows in self._rows.values():
             rows.restart()
 
@@ -82,7 +82,7 @@ class Feeds:
         return self._rows[relation].rows(self._t)
 
     def changes(self, relation: int) -> tuple[Sequence[Row], Sequence[Row]]:
-        """The rows that are new and those that are gone since this was asked the last time."""
+        """The rows added and the rows removed since the last call."""
         return self._rows[relation].changes(self._t)
 
     def view(self, windows: Windows) -> View:
@@ -171,7 +171,7 @@ class AtomRows(Rows):
 
     @abstractmethod
     def _count(self, row: Row, t: int, change: int) -> None:
-        """An element that gives this row at t came or went."""
+        """An element that gives this row at t was added or removed."""
 
 
 class SomeRows(AtomRows):

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from larspark.run.answer_sets.encoding import EveryRule
+from larspark.run.answer_sets.encoding import AlwaysRule
 from larspark.run.answer_sets.given_relations import Row
 from larspark.run.answer_sets.stream_views import View
 
 
 class GroundRules(Protocol):
-    """Who works with the ground rules; atoms are numbers."""
+    """A consumer of ground rules; atoms are numbers."""
 
     def add(
         self,
@@ -19,18 +19,18 @@ class GroundRules(Protocol):
         *,
         lasting: bool,
     ) -> int:
-        """A new rule; gives its number. A lasting one goes only when its positive atoms do."""
+        """Add a rule and return its number. A lasting one goes only when its positive atoms do."""
 
     def suspend(self, rule: int) -> None:
-        """The rule does not count until it is resumed."""
+        """Deactivate the rule until it is resumed."""
 
     def resume(self, rule: int) -> None: ...
 
     def drop(self, rule: int) -> None:
-        """The rule is gone for good."""
+        """Remove the rule."""
 
     def forget(self, atom: int) -> None:
-        """No rule mentions the atom any more."""
+        """Drop an atom that no rule mentions any more."""
 
 
 class GivenRow:
@@ -63,7 +63,7 @@ class Moment(GivenRow):
 
 
 class Instance:
-    """A ground rule, active when nothing given stands in its way."""
+    """A ground rule, active when no given row blocks it."""
 
     __slots__ = ("denied", "given", "heads", "key", "negative", "obstacles", "positive", "rule")
 
@@ -98,13 +98,13 @@ class DerivedAtom:
         self.uses: dict[Instance, None] = {}
 
 
-class EveryWindow:
+class AlwaysWindow:
     """Counts, for every row, the time points of the window at which it can hold.
 
     Rows come and go with their time as the last value.
     """
 
-    def __init__(self, rule: EveryRule) -> None:
+    def __init__(self, rule: AlwaysRule) -> None:
         self.head = rule.head
         self.moments = rule.moments
         self.windows = rule.windows
@@ -116,7 +116,7 @@ class EveryWindow:
         self._counts: dict[Row, int] = {}
 
     def enter(self, row: Row) -> Row | None:
-        """A row can hold; gives it without its time if it now can at every time point."""
+        """A row can hold; returns it without its time if it now can at every time point."""
         *values, point = row
         rest = tuple(values)
         if not isinstance(point, int):
@@ -137,7 +137,7 @@ class EveryWindow:
         self._count(rest, point, -1)
 
     def move(self, view: View) -> Iterator[Row]:
-        """The window moves; gives the rows that can hold at all its time points."""
+        """Move the window; returns the rows that can hold at all its time points."""
         self.bounds = (view.start, view.end)
         before = self.points
         self.points = range(view.start, view.start if view.end is None else view.end + 1)

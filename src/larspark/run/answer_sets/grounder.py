@@ -15,11 +15,11 @@ import time
 from collections.abc import Iterable, Iterator
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.run.answer_sets.encoding import AtomFeed, Core, CoreRule, EveryRule
+from larspark.run.answer_sets.encoding import AlwaysRule, AtomFeed, Core, CoreRule
 from larspark.run.answer_sets.given_relations import Feeds, Row
 from larspark.run.answer_sets.ground_rules import (
+    AlwaysWindow,
     DerivedAtom,
-    EveryWindow,
     GivenRow,
     GroundRules,
     Instance,
@@ -55,7 +55,7 @@ class Grounder:
         self._numbers: list[dict[Row, int]] = [{} for _ in core.arities]
         self._atoms: dict[int, DerivedAtom] = {}
         self._instances: dict[tuple[int, Row], Instance] = {}
-        self._every: dict[int, list[EveryWindow]] = {}
+        self._every: dict[int, list[AlwaysWindow]] = {}
         self._new: list[int] = []
         self._fading: list[int] = []
         # Instances whose time point has come.
@@ -121,21 +121,21 @@ class Grounder:
         for watching in self._every.values():
             for every in watching:
                 self._move_every(every)
-        self._settle()
+        self._propagate()
         due, self._due = self._due, []
         for number, binding in due:
             self._instantiate(number, binding)
         for relation, new, _ in changes:
             for row in new:
                 self._row_enters(relation, row)
-        self._settle()
+        self._propagate()
         if self._at_start is None:
             self._at_start = len(self)
 
-    def _register(self, rule: CoreRule | EveryRule) -> int | None:
+    def _register(self, rule: CoreRule | AlwaysRule) -> int | None:
         """Prepare for a rule; gives its number if it has no positive literal to start from."""
-        if isinstance(rule, EveryRule):
-            self._every.setdefault(rule.moments, []).append(EveryWindow(rule))
+        if isinstance(rule, AlwaysRule):
+            self._every.setdefault(rule.moments, []).append(AlwaysWindow(rule))
             return None
         number = len(self._shapes)
         self._shapes.append(shape(rule))
@@ -146,7 +146,7 @@ class Grounder:
             self._plans[atom.relation].append(found)
         return None if rule.positive else number
 
-    def _settle(self) -> None:
+    def _propagate(self) -> None:
         """Follow up on everything that can newly hold, and on what no longer can."""
         while self._new or self._fading:
             while self._new:
@@ -211,7 +211,7 @@ class Grounder:
             self._interrupted = True
             raise TimeLimitError
 
-    def _instantiate_every(self, every: EveryWindow, row: Row) -> None:
+    def _instantiate_every(self, every: AlwaysWindow, row: Row) -> None:
         key = (-1 - every.head, row)
         if key in self._instances:
             return
@@ -391,7 +391,7 @@ class Grounder:
         )
         return [point for point in dict.fromkeys(passed) if point in moments]
 
-    def _move_every(self, every: EveryWindow) -> None:
+    def _move_every(self, every: AlwaysWindow) -> None:
         view = self._feeds.view(every.windows)
         if (view.start, view.end) == every.bounds:
             return

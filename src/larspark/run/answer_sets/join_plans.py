@@ -143,7 +143,7 @@ def plan(number: int, of: Shape, occurrence: int | None, tables: Sequence[Table]
     if occurrence is not None:
         seed = _seed(waiting.pop(occurrence)[1], places)
     while True:
-        conditions = _settle(conditions, places, steps)
+        conditions = _add_conditions(conditions, places, steps)
         if not waiting:
             break
         best = max(waiting, key=lambda item: (_bound_columns(item[1], places), -item[0]))
@@ -252,7 +252,7 @@ def _bound_columns(atom: CoreAtom, places: dict[str, int]) -> int:
     return sum(not isinstance(t, Variable) or t.name in places for t in atom.terms)
 
 
-def _settle(
+def _add_conditions(
     conditions: list[Test | IsTime],
     places: dict[str, int],
     steps: list[Callable[[list[Row]], list[Row]]],

@@ -25,7 +25,7 @@ from larspark.run.answer_sets.label_search import (
 class Network:
     """Labels for the atoms of a changing set of rules; see `GroundRules`.
 
-    `circular` tells whether an atom can depend on itself through positive literals.
+    `circular` says whether an atom can depend on itself through positive literals.
     """
 
     def __init__(self, circular: Callable[[int], bool]) -> None:

@@ -166,11 +166,11 @@ class Search:
             return
         self._trail.append((node, node.label))
         before, node.label = node.label, label
-        self._tell(node, before, label, 1)
+        self._count_label(node, before, label, 1)
         self._pending.append(node)
 
-    def _tell(self, node: Node, before: Label, label: Label, step: int) -> None:
-        """Count a new label of a node in the rules that read it, or take it back."""
+    def _count_label(self, node: Node, before: Label, label: Label, step: int) -> None:
+        """Count a new label of a node in the rules that read it (`step` 1), or uncount it (-1)."""
         for rule, place in node.readers.items():
             if not rule.active or rule.head not in self._nodes:
                 continue
@@ -198,7 +198,7 @@ class Search:
         self._pending.clear()
 
     def _unfounded(self) -> bool:
-        """Label OUT what could only be supported in a circle; was there any?"""
+        """Label OUT what only a positive cycle supports; True if there was any."""
         waiting = [n for n in self._circles if n.label is UNKNOWN or n.label is ASSUMED]
         if not waiting:
             return False
@@ -243,7 +243,7 @@ class Search:
         )
 
     def _backtrack(self) -> bool:
-        """Take back the last decision and try the opposite; False if none is left."""
+        """Undo the last decision and try the opposite; False if none is left."""
         self._conflict = False
         self._cursor = 0
         self._pending.clear()
@@ -264,7 +264,7 @@ class Search:
             label, node.label = node.label, before
             if label is IN:
                 node.support = None
-            self._tell(node, before, label, -1)
+            self._count_label(node, before, label, -1)
 
     def _clear(self) -> None:
         """Leave all nodes without a label, as they were at the start of the search."""

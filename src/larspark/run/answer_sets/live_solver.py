@@ -1,4 +1,4 @@
-"""A solver that is kept alive: only what a tick changes is added, switched on or switched off.
+"""A solver kept from tick to tick: only changed rules are added, switched on or switched off.
 
 The solver lets a program grow, but an atom that has rules gets no more of them, and nothing is ever
 taken out. So every rule that may end has a switch, and every atom ends in an open place for later
@@ -52,7 +52,7 @@ class LiveAtom:
 class LiveProgram:
     """Ground rules inside a solver that stays; see `GroundRules`.
 
-    `recursive` tells whether an atom can depend on itself. `text` gives the text of atoms that are
+    `recursive` says whether an atom can depend on itself. `text` gives the text of atoms that are
     output, if the closest output is asked for, and None for all others.
     """
 
@@ -251,7 +251,7 @@ class LiveProgram:
 
 @dataclass(slots=True)
 class LiveSolvable(Solvable):
-    """A live program, whose solver knows by itself how to stay close to what it is told.
+    """A live program whose solver keeps close to the output before by preferences of its own.
 
     `keep` says what was output before, and gives the literals that would keep it.
     """

@@ -1,4 +1,4 @@
-"""Keeping an eye on grounding, which the solver does not let anyone interrupt."""
+"""Grounding and solving from scratch at every evaluation, with limits on time and size."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ _CLOCK_EVERY = 1_000
 
 
 class StopError(Exception):
-    """Grounding has to stop; the solver passes exceptions on as new ones of their kind."""
+    """Grounding has to stop; the solver re-raises exceptions as new ones of the same type."""
 
 
 class Watch:
@@ -43,7 +43,7 @@ class Watch:
         self.problem: LarsparkError | None = None
 
     def begin(self, control: Control, sizes: Mapping[int, int], deadline: float | None) -> None:
-        """Watch the next grounding if that is due, over given relations of these sizes."""
+        """Watch the next grounding, over given relations of these sizes, if they have grown."""
         self.problem = None
         grown = any(size > _GROWTH * self._seen.get(n, 0) for n, size in sizes.items())
         if deadline is None and not grown:

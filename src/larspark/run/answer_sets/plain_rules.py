@@ -1,4 +1,4 @@
-"""Plain rules, taken apart: extended atoms, comparisons, and heads of pinned atoms.
+"""Plain rules in parts: extended atoms, comparisons, and heads of pinned atoms.
 
 A plain rule here is a little more than plain LARS: windows may nest, heads may be disjunctions or
 conjunctions, an unwindowed `some p` counts as one over the whole timeline.

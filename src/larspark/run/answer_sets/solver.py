@@ -1,4 +1,4 @@
-"""Asking the solver: all models, the closest one, what holds in all of them or in some."""
+"""Solver calls: all models, the closest one, the elements of all models or of some."""
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ ModelElements: TypeAlias = frozenset[Element]
 
 
 class TimeLimitError(Exception):
-    """The time for an evaluation is over."""
+    """An evaluation has exceeded its time limit."""
 
 
 def new_control(models: int = 0) -> Control:
@@ -48,7 +48,7 @@ def is_satisfiable(control: Control, assumptions: Sequence[int], deadline: float
 
 
 def wait(handle: SolveHandle, deadline: float | None) -> None:
-    """Wait for the next result of the solver, until the time is over."""
+    """Wait for the next result of the solver, up to the deadline."""
     if deadline is None:
         handle.wait()
     elif not handle.wait(max(0.0, deadline - time.monotonic())):
@@ -57,7 +57,7 @@ def wait(handle: SolveHandle, deadline: float | None) -> None:
 
 
 def _swallow(code: object, message: str) -> None:
-    """Messages of the solver are about its own input, which no user has written."""
+    """Drop messages of the solver: they are about generated input."""
 
 
 @dataclass(slots=True)

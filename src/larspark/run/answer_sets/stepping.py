@@ -1,4 +1,4 @@
-"""What engines share that evaluate time point by time point: time, order, memory and answers."""
+"""The common part of engines that evaluate time point by time point."""
 
 import time
 from abc import ABC, abstractmethod
@@ -27,7 +27,7 @@ class SteppingEngine(ABC):
     """Feeds an evaluator in the order of time, and follows one answer stream.
 
     An evaluation that does not end within the time limit leaves the output before it standing.
-    `note` is told, once for each text, what a user should know; the texts are also in `notes`.
+    `note` is called once for each text that a user should know; the texts are also in `notes`.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class SteppingEngine(ABC):
         self._latest: int | None = None
         self._answered: int | None = None
         self._previous: frozenset[Atom] = frozenset()
-        task = Task(checked, self._background, self._elements, self._tell)
+        task = Task(checked, self._background, self._elements, self._add_note)
         self._evaluator = self._new_evaluator(task)
 
     @abstractmethod
@@ -222,7 +222,7 @@ class SteppingEngine(ABC):
         try:
             return self._evaluator.answer(self._previous, self._deadline())
         except TimeLimitError:
-            self._tell(
+            self._add_note(
                 f"the evaluation at {t} took longer than {self._settings.time_limit:g} s: "
                 "the output before it stands"
             )
@@ -294,7 +294,7 @@ class SteppingEngine(ABC):
         stream = self._shown_stream(answer)
         return [(t, sorted(map(atom_text, atoms))) for t, atoms in stream.items()]
 
-    def _tell(self, note: str) -> None:
+    def _add_note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
             if self._note is not None:

@@ -40,7 +40,7 @@ class Elements:
         return self._times[-1] if self._times else None
 
     def add(self, t: int, atom: Atom, *, counted: bool = True) -> Arrival | None:
-        """Take an element in; None when the stream holds it already.
+        """Add an element; None when the stream holds it already.
 
         Input comes in time order; a remembered atom can come after later input.
         """

@@ -1,4 +1,4 @@
-"""What is to be done: a program with all that does not change while it runs."""
+"""The task of an engine: a program with all that does not change while it runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from larspark.run.answer_sets.stream_views import Elements
 class Task:
     """A program, its background data, and the elements of its stream that are kept.
 
-    `tell` passes on what a user should know about the answers.
+    `note` passes on what a user should know about the answers.
     """
 
     checked: Checked
     background: frozenset[Atom]
     elements: Elements
-    tell: Callable[[str], None]
+    note: Callable[[str], None]
 
     @property
     def remembered(self) -> frozenset[Signature]:
@@ -30,7 +30,7 @@ class Task:
 
     @property
     def wanted(self) -> frozenset[Signature]:
-        """The predicates whose derived elements matter."""
+        """The predicates whose derived elements are output or remembered."""
         return self.checked.shown | self.remembered
 
     @property

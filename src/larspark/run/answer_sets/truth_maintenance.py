@@ -18,7 +18,7 @@ SEVERAL = (
     "the program can have several answer streams: "
     "this run follows one of them, and changes what it must"
 )
-HANDED_OVER = "truth maintenance found no answer stream at {t}: from there on the solver is asked"
+LEFT_TO_SOLVER = "truth maintenance found no answer stream at {t}: the solver runs from there on"
 
 
 def obstacle(core: Core | None) -> str | None:
@@ -34,7 +34,7 @@ def obstacle(core: Core | None) -> str | None:
 class TmsEvaluator:
     """The incremental program of a core program, and labels for it.
 
-    What the labels cannot tell, the solver is asked: all answer streams, and everything from the
+    The solver answers what labels cannot: all answer streams, and everything from the
     tick on at which odd loops leave no labels.
     """
 
@@ -59,11 +59,11 @@ class TmsEvaluator:
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
         if self._solver is None:
             if self._several:
-                self._task.tell(SEVERAL)
+                self._task.note(SEVERAL)
             try:
                 return self._maintained(previous, deadline)
             except GiveUpError:
-                self._task.tell(HANDED_OVER.format(t=self._now[0]))
+                self._task.note(LEFT_TO_SOLVER.format(t=self._now[0]))
                 self._solver = self._new_solver()
         return self._solver.answer(previous, deadline)
 

@@ -1,6 +1,6 @@
 """What windows over the input hold, kept up to date as time passes and elements arrive.
 
-A content knows which elements a chain of windows leaves at the evaluation time, and tells its
+A content knows which elements a chain of windows leaves at the evaluation time, and reports to its
 listeners about each that enters or leaves. The usual chains cost what enters and leaves, whatever
 the size of the window; unusual ones are computed anew at every evaluation.
 """
@@ -25,7 +25,7 @@ from larspark.run.answer_sets.stream_views import (
 
 
 class Listener(Protocol):
-    """Is told which elements of one predicate enter and leave."""
+    """Receives the elements of one predicate that enter and leave."""
 
     def enter(self, arrival: Arrival) -> None: ...
 
@@ -270,7 +270,7 @@ def content(windows: Windows, elements: Elements) -> Content:
 
 
 def _insert(arrivals: deque[Arrival], arrival: Arrival) -> None:
-    """Remembered atoms can come after later input, which hindsight knows."""
+    """Insert in time order: with hindsight a remembered atom can arrive after later input."""
     if not arrivals or arrivals[-1].t <= arrival.t:
         arrivals.append(arrival)
     else:
