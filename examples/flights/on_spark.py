@@ -16,7 +16,7 @@ from run import FACTS, PROGRAM, _findings
 def main() -> None:
     console = Console()
     begun = time.perf_counter()
-    answers = replay(lp.Program.load(PROGRAM), flights_stream(), tell=console.print)
+    answers = replay(lp.Program.load(PROGRAM), flights_stream(), progress=console.print)
     _findings(console, [] if answers is None else list(answers.intervals()))
     seconds = time.perf_counter() - begun
     console.print(f"{FACTS:,} facts on Spark, its start included, in {seconds:.1f} s.")

@@ -6,12 +6,10 @@ from typing import Any
 from larspark.api import Program
 from larspark.feeds import Stream
 from larspark.feeds.live.mqtt_spool import spool
-from larspark.scale import batch
-from larspark.scale import replay_on_spark as spooled
-from larspark.scale.batch import outputs, points
-from larspark.scale.collected_answers import GatheredAnswers
-from larspark.scale.dataframe_facts import Given
-from larspark.scale.failures import collect, problems
+from larspark.scale import batch, replay_on_spark
+from larspark.scale.answer_tables import outputs, points
+from larspark.scale.dataframe_facts import FactInput
+from larspark.scale.problem_transport import collect, problems
 from larspark.scale.spark_session import DataFrame, local_session
 from larspark.scale.streaming import stream_query as query
 from larspark.scale.streaming.growing_file import follow
@@ -38,7 +36,7 @@ __all__ = [
 ]
 
 
-def run(program: Program | str, facts: Given, **options: Any) -> DataFrame:
+def run(program: Program | str, facts: FactInput, **options: Any) -> DataFrame:
     """The answers of a program over DataFrames or Parquet files, as maximal intervals.
 
     The options are those of `larspark.scale.batch.run`: `time`, `map`, `order`, `background`,
@@ -48,7 +46,7 @@ def run(program: Program | str, facts: Given, **options: Any) -> DataFrame:
     return batch.run(syntax, facts, **options)
 
 
-def models(program: Program | str, facts: Given, **options: Any) -> DataFrame:
+def models(program: Program | str, facts: FactInput, **options: Any) -> DataFrame:
     """The outputs of all answer streams at every time point, with a column for the model.
 
     The options are those of `larspark.scale.batch.models`: `time`, `map`, `order`, `background`,
@@ -58,14 +56,16 @@ def models(program: Program | str, facts: Given, **options: Any) -> DataFrame:
     return batch.models(syntax, facts, **options)
 
 
-def replay(program: Program | str, stream: Stream, **options: Any) -> GatheredAnswers | None:
-    """The answers of a program over a stream that is read here, worked out on Spark.
+def replay(
+    program: Program | str, stream: Stream, **options: Any
+) -> replay_on_spark.CollectedAnswers | None:
+    """The answers of a program over a stream that this process reads, evaluated on Spark.
 
     The options are those of `larspark.scale.replay_on_spark.replay`: `background`, `engine`,
-    `settings`, `to`, `tell`, `seen`.
+    `settings`, `to`, `progress`, `observers`.
     """
     syntax = program.syntax if isinstance(program, Program) else program
-    return spooled.replay(syntax, stream, **options)
+    return replay_on_spark.replay(syntax, stream, **options)
 
 
 def stream(

@@ -9,15 +9,15 @@ import pytest
 from rich.console import Console
 
 from larspark.base.problems import LarsparkError
-from larspark.bench import bench_command, benchmarks, run_benchmarks, series
-from larspark.bench import laser_workloads as laser
-from larspark.bench import limit_workloads as limits
+from larspark.bench import bench_command, benchmarks, run_benchmarks, suite
+from larspark.bench import interval_workloads as laser
+from larspark.bench import interval_workloads as limits
 from larspark.bench.checksums import Answer
 from larspark.bench.command import table
 from larspark.bench.contest import DUCKDB, INTERVAL, POLARS, Entrant, Measurement, contest
 from larspark.bench.interval_contestant import WholeTimeline
-from larspark.bench.registry import Benchmark, chosen
 from larspark.bench.soak import soak
+from larspark.bench.suite import Benchmark, chosen
 from larspark.bench.workload import Run, Workload
 
 STATED = ["bench", "window", "rate", "engine", "ns_per_fact", "us_per_time_point", "bytes"]
@@ -29,7 +29,7 @@ def silent(text: str) -> None:
 
 def test_everyone_takes_part_and_is_compared_with_the_interval_engine() -> None:
     workload = laser.join(3, 20, measured=10)
-    measured = contest("laser/join", workload, series.EVERYONE, repetitions=2, tell=silent)
+    measured = contest("laser/join", workload, suite.ALL, repetitions=2, progress=silent)
     assert [one.engine for one in measured] == [
         "interval",
         "interval, whole timeline",
@@ -72,7 +72,7 @@ def test_different_answers_are_an_error_and_no_time_is_told(cheat: type[WholeTim
             laser.diamond(2, 5, measured=5),
             [INTERVAL, Entrant(cheat)],
             repetitions=1,
-            tell=silent,
+            progress=silent,
         )
     assert error.value.problems[0].code == "L552"
     assert "give different answers" in error.value.problems[0].message
@@ -81,7 +81,7 @@ def test_different_answers_are_an_error_and_no_time_is_told(cheat: type[WholeTim
 def test_who_needs_a_missing_package_is_left_out() -> None:
     absent = replace(POLARS, package="a_package_that_is_not_there")
     workload = laser.diamond(2, 5, measured=5)
-    measured = contest("x", workload, [INTERVAL, absent, DUCKDB], repetitions=1, tell=silent)
+    measured = contest("x", workload, [INTERVAL, absent, DUCKDB], repetitions=1, progress=silent)
     assert [one.engine for one in measured] == ["interval", "duckdb"]
 
 
@@ -99,14 +99,14 @@ def test_who_needs_a_missing_package_is_left_out() -> None:
 )
 def test_tick_by_tick_and_the_whole_timeline_agree(make) -> None:
     workload: Workload = make(4, 8)
-    measured = contest("x", workload, series.ENGINE, repetitions=1, tell=silent)
+    measured = contest("x", workload, suite.ENGINE, repetitions=1, progress=silent)
     assert len(measured) == 2
 
 
 def test_a_gap_is_one_step() -> None:
     workload = limits.silence(10, 1000)
     entrants = [Entrant(limits.OverTheGap), Entrant(WholeTimeline)]
-    over, _ = contest("gap", workload, entrants, repetitions=1, tell=silent)
+    over, _ = contest("gap", workload, entrants, repetitions=1, progress=silent)
     assert over.more["time_points"] == 1001
     assert over.more["milliseconds"] > 0
 
@@ -118,15 +118,15 @@ def test_a_soak_is_told_in_parts_and_stays_small() -> None:
     assert parts[-1].bytes <= 1.5 * parts[1].bytes
 
 
-def tiny(bench: str, quick: bool, tell) -> list[Measurement]:
+def tiny(bench: str, quick: bool, progress) -> list[Measurement]:
     workload = laser.diamond(2, 5, measured=5)
-    return contest(bench, workload, (INTERVAL, POLARS), repetitions=1, tell=tell)
+    return contest(bench, workload, (INTERVAL, POLARS), repetitions=1, progress=progress)
 
 
 @pytest.fixture
 def only_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     one = Benchmark("tiny/diamond", "a small one", tiny)
-    monkeypatch.setattr("larspark.bench.registry._BENCHMARKS", (one,))
+    monkeypatch.setattr("larspark.bench.suite._BENCHMARKS", (one,))
 
 
 @pytest.mark.usefixtures("only_tiny")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from larspark.bench import laser_workloads as laser
+from larspark.bench import interval_workloads as laser
 from larspark.bench.by_clingo import Clingo
 from larspark.bench.by_duckdb import DuckDB
 from larspark.bench.by_polars import Polars

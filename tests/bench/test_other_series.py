@@ -6,9 +6,10 @@ from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
 from larspark.bench import feed_speed as reading
 from larspark.bench import first_answer as start
+from larspark.bench import generated_streams as ticker_streams
 from larspark.bench import hypothetical_speed as hypothetical
-from larspark.bench import ticker_soak, ticker_streams
 from larspark.bench import ticker_workloads as ticker
+from larspark.bench.soak import ticker_soak
 from larspark.bench.workload import checked_program
 
 
@@ -79,6 +80,6 @@ def test_the_first_answer_comes_from_a_process_of_its_own() -> None:
 
 
 def test_a_soak_of_ticker_is_told_in_parts_with_what_is_kept() -> None:
-    parts = list(ticker_soak.soak("soak/ticker", 100, silent))
+    parts = list(ticker_soak("soak/ticker", 100, silent))
     assert [one.engine for one in parts] == ["asp, incremental"] * 10 + ["tms"] * 10
     assert all(0 < one.more["ground_rules"] < 2_000 for one in parts)

@@ -13,14 +13,12 @@ from larspark.language import tree
 from larspark.run.protocol import Settings
 from larspark.run.replay import intervals, replay
 from larspark.run.session import Session
-from larspark.scale import staged_batch as parcels
-from larspark.scale.grid import Wish
-from larspark.scale.interval_merge import join_partition
-from larspark.scale.job import Job, load
-from larspark.scale.job_plan import Prepared, prepare
-from larspark.scale.pack import SCHEMA, pack_partition
+from larspark.scale import staged_batch
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import Job, Prepared, load, prepare
 from larspark.scale.piece_step import answer_piece
-from larspark.scale.survey import combine, survey_partition
+from larspark.scale.shuffle_payloads import FACTS_SCHEMA, merge_partition, pack_partition
+from larspark.scale.survey import combine_surveys, survey_partition
 from larspark.scale.table_facts import Shape, atom_shape
 
 Interval = tuple[str, int, int]
@@ -37,20 +35,22 @@ def job_for(
         for batch in survey_partition(batches, shape, prepared.tick, prepared.first_key)
         for row in batch.to_pylist()
     ]
-    return prepared.job(combine(rows), to, parallelism=2)
+    return prepared.job(combine_surveys(rows), to, parallelism=2)
 
 
-def answers_of(job: Job, sources: Sequence[tuple[Shape, Partitions]]) -> list[Interval]:
+def answer_pieces(job: Job, sources: Sequence[tuple[Shape, Partitions]]) -> list[Interval]:
     """The answers of all pieces, joined over slices."""
     empty = {"place": None, "predicate": None, "payload": None}
-    markers = pa.Table.from_pylist([{"piece": n, **empty} for n in range(job.grid.pieces)], SCHEMA)
+    markers = pa.Table.from_pylist(
+        [{"piece": n, **empty} for n in range(job.grid.pieces)], FACTS_SCHEMA
+    )
     packed = [
         batch
         for shape, partitions in sources
         for batches in partitions
         for batch in pack_partition(batches, shape, job.text())
     ]
-    table = pa.concat_tables([markers, pa.Table.from_batches(packed, SCHEMA)])
+    table = pa.concat_tables([markers, pa.Table.from_batches(packed, FACTS_SCHEMA)])
     found: list[Interval] = []
     for piece in range(job.grid.pieces):
         mask = pa.array([number == piece for number in table["piece"].to_pylist()])
@@ -67,7 +67,7 @@ def answers_in_stages(
     jobs: Sequence[Job], sources: Sequence[tuple[Shape, Partitions]], buckets: int = 3
 ) -> list[Interval]:
     """The answers of all stages, one after the other, each piece by piece."""
-    sent = parcels.SCHEMA.empty_table()
+    sent = staged_batch.SCHEMA.empty_table()
     for job in jobs:
         empty = {"place": None, "predicate": None, "payload": None}
         markers = [{"stage": job.stage, "target": n, **empty} for n in range(job.grid.pieces)]
@@ -78,7 +78,7 @@ def answers_in_stages(
             for batch in pack_partition(batches, shape, job.text())
             for row in batch.to_pylist()
         ]
-        rows = pa.Table.from_pylist([*markers, *facts], parcels.SCHEMA)
+        rows = pa.Table.from_pylist([*markers, *facts], staged_batch.SCHEMA)
         incoming = pa.concat_tables([rows, sent])
         couriers = [
             target if stage == job.stage else job.grid.pieces + target % 2
@@ -88,7 +88,7 @@ def answers_in_stages(
         ]
         addressed = incoming.append_column("piece", pa.array(couriers, pa.int32()))
         sent = pa.concat_tables(
-            parcels.work(
+            staged_batch.stage_step(
                 addressed.filter(pc.equal(addressed["piece"], piece)),
                 load(job.text()),
                 buckets,
@@ -101,7 +101,7 @@ def answers_in_stages(
         mine = sent.filter(pc.equal(sent["target"], number))
         columns = [mine["target"], pc.equal(mine["place"], 1), mine["payload"]]
         bucket = pa.table(columns, names=["bucket", "complete", "payload"])
-        for batch in join_partition(bucket.to_batches()):
+        for batch in merge_partition(bucket.to_batches()):
             found += [(row["atom"], row["from"], row["to"]) for row in batch.to_pylist()]
     return sorted(found)
 
@@ -111,7 +111,7 @@ def model_rows(job: Job, shape: Shape, partitions: Partitions) -> list[tuple[int
     packed = [
         batch for batches in partitions for batch in pack_partition(batches, shape, job.text())
     ]
-    table = pa.Table.from_batches(packed, SCHEMA)
+    table = pa.Table.from_batches(packed, FACTS_SCHEMA)
     found: list[tuple[int, int, str]] = []
     for piece in range(job.grid.pieces):
         mask = pa.array([number == piece for number in table["piece"].to_pylist()])
@@ -177,7 +177,7 @@ def prepared_for(
     program: tree.Program | str,
     background: Sequence[Atom | str] | frozenset[Atom],
     settings: Settings,
-    wish: Wish,
+    requested: RequestedCuts,
     engine: str = "auto",
 ) -> Prepared:
-    return prepare(program, background, engine, settings, wish)
+    return prepare(program, background, engine, settings, requested)

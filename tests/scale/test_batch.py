@@ -11,11 +11,12 @@ from tests.scale.piecewise import Interval, arrivals, local_answers
 from larspark.base.atoms import atom_text
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import prepare
 
 pytest.importorskip("pyspark")
-from larspark.scale.batch import models, outputs, run
+from larspark.scale.answer_tables import outputs
+from larspark.scale.batch import models, run
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -38,7 +39,7 @@ def test_random_programs_agree_with_the_local_engine(spark: Any) -> None:
         program = keyed_programs.random_program(random)
         background = keyed_programs.random_background(random)
         elements = keyed_programs.random_elements(random)
-        whole = prepare(program, background, "auto", Settings(), Wish(1, 1))
+        whole = prepare(program, background, "auto", Settings(), RequestedCuts(1, 1))
         expected = local_answers(whole, arrivals(elements, ordered=True), None)
         rows = [(e.t, atom_text(e.atom), n) for n, e in enumerate(elements)]
         random.shuffle(rows)
@@ -102,7 +103,9 @@ def test_rows_that_are_no_facts_are_told_before_anything_runs(
     assert collected(run("p(X) :- a(X).", frame, map="t -> a(x)", on_error="skip")) == [
         ("p(a)", 1, 1)
     ]
-    assert "facts left out: 1 (column `x`: there is no value)" in caplog.text
+    assert (
+        "rows left out because they are not facts: 1 (column `x`: there is no value)" in caplog.text
+    )
     with pytest.raises(LarsparkError, match="L401: the stream holds atoms of `p/1`"):
         run("p(X) :- a(X).", frame.dropna(), map="t -> p(x)")
 
@@ -118,9 +121,9 @@ def test_an_empty_frame_has_no_answers(spark: Any) -> None:
 
 def test_frames_that_say_too_little_are_refused(spark: Any) -> None:
     frame = spark.createDataFrame([(1, "a")], "t long, x string")
-    with pytest.raises(LarsparkError, match="L483: nothing says which facts the rows are"):
+    with pytest.raises(LarsparkError, match="L483: the rows have no mapping to facts"):
         run("p(X) :- a(X).", frame, time="t")
-    with pytest.raises(LarsparkError, match="L483: nothing says which column is the time"):
+    with pytest.raises(LarsparkError, match="L483: the time column is not named"):
         run("p(X) :- a(X).", {"a": frame})
     other = spark.createDataFrame([(1, "a", 2)], "t long, x string, n long")
     with pytest.raises(LarsparkError, match="L304: the DataFrame has no column `n`"):

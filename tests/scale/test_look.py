@@ -10,14 +10,14 @@ from pyarrow import parquet
 
 from larspark.base.atoms import Signature
 from larspark.feeds.mapping import parse_mappings
-from larspark.scale.survey import combine, survey_partition
+from larspark.scale.survey import combine_surveys, survey_partition
 from larspark.scale.table_facts import Shape
 
 pytest.importorskip("pyspark")
 from larspark.scale.dataframe_facts import find_sources
-from larspark.scale.first_look import summed_up
+from larspark.scale.first_look import sql_survey
 from larspark.scale.parquet_files import file_sources
-from larspark.scale.survey import known_from_footers
+from larspark.scale.survey import survey_from_footers
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -46,7 +46,7 @@ def from_footers(table: pa.Table, folder: Path, tick: int | None) -> dict[str, A
     parquet.write_table(table, folder / "x.parquet", row_group_size=3)
     [source] = file_sources(folder, [SHAPE])
     groups = [group for split in source.footers for group in split]
-    return known_from_footers(groups, source.schema, SHAPE, tick)
+    return survey_from_footers(groups, source.schema, SHAPE, tick)
 
 
 @pytest.mark.parametrize(("columns", "tick"), [(INTEGERS, None), (MOMENTS, MINUTE)])
@@ -56,7 +56,7 @@ def test_footers_say_what_a_look_says(
     found = from_footers(pa.table(columns), tmp_path, tick)
     assert found is not None
     assert alike(found, looked_at(pa.table(columns), tick))
-    seen = combine([found])
+    seen = combine_surveys([found])
     assert seen.times[0] == seen.first
     assert seen.times[-1] == seen.last
 
@@ -82,7 +82,7 @@ def test_sql_says_what_a_look_says(
     spark: Any, columns: dict[str, list[Any]], tick: int | None
 ) -> None:
     [source] = find_sources(spark.createDataFrame(pa.table(columns)), None, MAP, None)
-    found = summed_up(source, tick, KEY)
+    found = sql_survey(source, tick, KEY)
     assert found is not None
     expected = looked_at(pa.table(columns), tick)
     assert alike(found, expected)
@@ -104,7 +104,7 @@ def test_where_sql_finds_a_row_that_is_no_fact_rows_are_looked_at(
     spark: Any, columns: dict[str, list[Any]]
 ) -> None:
     [source] = find_sources(spark.createDataFrame(pa.table(columns)), None, MAP, None)
-    assert summed_up(source, None, KEY) is None
+    assert sql_survey(source, None, KEY) is None
     assert looked_at(pa.table(columns), None)["skipped"] == 1
 
 
@@ -112,5 +112,5 @@ def test_moments_before_time_begins_are_no_facts(spark: Any) -> None:
     early = dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC)
     table = pa.table({**INTEGERS, "t": [NOON, early, NOON, NOON]})
     [source] = find_sources(spark.createDataFrame(table), None, MAP, None)
-    assert summed_up(source, MINUTE, KEY) is None
+    assert sql_survey(source, MINUTE, KEY) is None
     assert looked_at(table, MINUTE)["skipped"] == 1

@@ -115,6 +115,6 @@ def test_push_mode_runs_locally() -> None:
 def test_without_java_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("larspark.scale.spark_session._carried", lambda: None)
+    monkeypatch.setattr("larspark.scale.spark_session._bundled", lambda: None)
     with pytest.raises(LarsparkError, match="L481: Spark needs Java 17 or later"):
         written(*MACHINE_RUN, "--on", "spark")

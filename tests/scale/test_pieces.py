@@ -8,7 +8,7 @@ import pytest
 from tests.run.interval.random_programs import Generator
 from tests.scale import keyed_programs
 from tests.scale.piecewise import (
-    answers_of,
+    answer_pieces,
     arrivals,
     job_for,
     local_answers,
@@ -23,8 +23,8 @@ from larspark.feeds.mapping import parse_mappings
 from larspark.language import tree
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import prepare
 from larspark.scale.table_facts import Shape
 
 ANY = 120
@@ -41,18 +41,18 @@ def compare(
     engine: str = "auto",
 ) -> set[tuple[int, int]]:
     """Compare every cut that the program allows with one engine; the cuts that were tried."""
-    whole = prepare(program, background, engine, settings, Wish(1, 1))
+    whole = prepare(program, background, engine, settings, RequestedCuts(1, 1))
     ordered = random.random() < 0.5
     expected = local_answers(whole, arrivals(elements, ordered), to)
     sources = [text_partitions(elements, random, ordered)]
     shards = [1] if whole.cuts.key is None else [1, 2, 5]
     slices = [1] if whole.cuts.lookback is None else [1, random.randint(2, 4)]
     tried = set(product(shards, slices))
-    for wish in tried:
-        prepared = prepare(program, background, engine, settings, Wish(*wish))
+    for requested in tried:
+        prepared = prepare(program, background, engine, settings, RequestedCuts(*requested))
         job = job_for(prepared, sources, to)
-        found = [] if job is None else answers_of(job, sources)
-        assert found == expected, (wish, program, elements)
+        found = [] if job is None else answer_pieces(job, sources)
+        assert found == expected, (requested, program, elements)
     return tried
 
 
@@ -78,7 +78,7 @@ def test_programs_of_any_kind_give_the_same_answers_in_any_pieces() -> None:
         case = Generator(random).case()
         settings = Settings(case.start, case.hindsight, case.until)
         try:
-            prepare(case.program, case.background, "auto", settings, Wish(1, 1))
+            prepare(case.program, case.background, "auto", settings, RequestedCuts(1, 1))
         except LarsparkError:
             continue
         elements = list(case.elements)
@@ -126,9 +126,11 @@ def test_keys_of_different_column_types_meet() -> None:
     halves = pa.RecordBatch.from_pydict({"t": [2, 3, 4], "x": pa.array([2.0, 1.0, 3.0])})
     sources = [(shapes[0], [[whole]]), (shapes[1], [[halves]])]
     for shards in (1, 3):
-        job = job_for(prepare(program, (), "auto", Settings(), Wish(shards)), sources, None)
+        job = job_for(
+            prepare(program, (), "auto", Settings(), RequestedCuts(shards)), sources, None
+        )
         assert job is not None
-        assert answers_of(job, sources) == [("p(1)", 3, 3), ("p(2)", 2, 2), ("p(3)", 4, 4)]
+        assert answer_pieces(job, sources) == [("p(1)", 3, 3), ("p(2)", 2, 2), ("p(3)", 4, 4)]
 
 
 def test_facts_of_one_time_point_arrive_by_order_then_place_then_text() -> None:
@@ -138,9 +140,9 @@ def test_facts_of_one_time_point_arrive_by_order_then_place_then_text() -> None:
     def last(order: str | None, names: str) -> list[str]:
         shapes = [Shape(n, parse_mappings(f"t -> {p}(x)")[0], order) for n, p in enumerate(names)]
         sources = [(shape, [[table]]) for shape in shapes]
-        job = job_for(prepare(program, (), "auto", Settings(), Wish()), sources, None)
+        job = job_for(prepare(program, (), "auto", Settings(), RequestedCuts()), sources, None)
         assert job is not None
-        return [atom for atom, _, _ in answers_of(job, sources)]
+        return [atom for atom, _, _ in answer_pieces(job, sources)]
 
     assert last(None, "a") == ["last(m)"]
     assert last("n", "a") == ["last(k)"]
@@ -155,14 +157,14 @@ def test_a_hot_key_is_cut_by_time_when_the_program_allows_both(
     rest = [Element(t, fact("a", name, 0)) for t in range(0, 200, 40) for name in "yzuvw"]
     elements = sorted(hot + rest)
     sources = [text_partitions(elements, Random(3), ordered=False)]
-    both = prepare("p(X) :- [12] always a(X, _).", (), "auto", Settings(), Wish())
+    both = prepare("p(X) :- [12] always a(X, _).", (), "auto", Settings(), RequestedCuts())
     job = job_for(both, sources, None)
     assert job is not None
     assert job.grid.shards > 1
     assert len(job.grid.starts) > 1
-    assert answers_of(job, sources) == local_answers(both, arrivals(elements, False), None)
+    assert answer_pieces(job, sources) == local_answers(both, arrivals(elements, False), None)
 
-    by_key = prepare("p(X) :- [*] always a(X, _).", (), "auto", Settings(), Wish())
+    by_key = prepare("p(X) :- [*] always a(X, _).", (), "auto", Settings(), RequestedCuts())
     job = job_for(by_key, sources, None)
     assert job is not None
     assert len(job.grid.starts) == 1
@@ -177,7 +179,9 @@ def test_all_answer_streams_are_the_same_in_any_slices() -> None:
     shape, partitions = text_partitions(elements, Random(5), ordered=True)
 
     def rows(slices: int) -> list[tuple[int, int, str]]:
-        prepared = prepare(program, (), "asp", Settings(), Wish(1, slices), every_model=True)
+        prepared = prepare(
+            program, (), "asp", Settings(), RequestedCuts(1, slices), every_model=True
+        )
         job = job_for(prepared, [(shape, partitions)], None)
         assert job is not None
         assert len(job.grid.starts) == slices
@@ -189,7 +193,7 @@ def test_all_answer_streams_are_the_same_in_any_slices() -> None:
     assert rows(3) == whole
 
     # The numbers are those of the sorted outputs of a local engine.
-    session = Session(prepare(program, (), "asp", Settings(), Wish()).checked, (), "asp")
+    session = Session(prepare(program, (), "asp", Settings(), RequestedCuts()).checked, (), "asp")
     session.append(RowBatch([Row(t, atom, n) for n, (t, atom) in enumerate(elements) if t <= 6], 6))
     found = sorted(sorted(map(str, model.stream.get(6, ()))) for model in session.models(6))
     assert [sorted(a for t, m, a in whole if (t, m) == (6, n)) for n in (1, 2, 3)] == found

@@ -12,8 +12,8 @@ from tests.scale.test_batch import collected
 from larspark.base.atoms import atom_text
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import prepare
 
 pytest.importorskip("pyspark")
 from larspark.scale.batch import run
@@ -36,19 +36,21 @@ def test_random_programs_agree_with_the_local_engine(spark: Any) -> None:
         program = staged_programs.random_program(random)
         background = staged_programs.random_background(random)
         elements = staged_programs.random_elements(random)
-        whole = prepare(program, background, "auto", Settings(), Wish(1, 1), in_stages=True)
+        whole = prepare(
+            program, background, "auto", Settings(), RequestedCuts(1, 1), in_stages=True
+        )
         if len(whole.cuts.stages) < 2 or len(elements) < 9:
             continue
         expected = local_answers(whole, arrivals(elements, ordered=True), None)
         rows = [(e.t, atom_text(e.atom), n) for n, e in enumerate(elements)]
         random.shuffle(rows)
         frame = spark.createDataFrame(rows, "t long, atom string, n long")
-        wish = {"shards": 2 + len(tried) % 2}
+        requested = {"shards": 2 + len(tried) % 2}
         if whole.cuts.lookback is not None:
-            wish["slices"] = 1 + len(tried) % 3
-        answers = run(program, frame, time="t", order="n", background=background, **wish)
-        assert collected(answers) == expected, (seed, wish)
-        tried.append(wish)
+            requested["slices"] = 1 + len(tried) % 3
+        answers = run(program, frame, time="t", order="n", background=background, **requested)
+        assert collected(answers) == expected, (seed, requested)
+        tried.append(requested)
         if len(tried) == 4:
             break
     assert len(tried) == 4

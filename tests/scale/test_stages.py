@@ -17,15 +17,17 @@ from larspark.base.atoms import Atom, Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.language import tree
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import Prepared, prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import Prepared, prepare
 
 ANY = 100
 STAGED = 100
 
 
-def staged(program: str | tree.Program, *background: str, **wish: int) -> Prepared:
-    return prepare(program, background, "auto", Settings(), Wish(**wish), in_stages=True)
+def staged(program: str | tree.Program, *background: str, **requested: int) -> Prepared:
+    return prepare(
+        program, background, "auto", Settings(), RequestedCuts(**requested), in_stages=True
+    )
 
 
 def compare(
@@ -37,20 +39,20 @@ def compare(
     to: int | None,
 ) -> int:
     """Compare stages with one engine; gives the number of stages."""
-    whole = prepare(program, background, "auto", settings, Wish(1, 1), in_stages=True)
+    whole = prepare(program, background, "auto", settings, RequestedCuts(1, 1), in_stages=True)
     if not whole.cuts.stages:
         return 0
     ordered = random.random() < 0.5
     expected = local_answers(whole, arrivals(elements, ordered), to)
     sources = [text_partitions(elements, random, ordered)]
     slices = 1 if whole.cuts.lookback is None else random.choice([1, 2, 3])
-    wish = Wish(random.choice([2, 3, 5]), slices)
-    prepared = prepare(program, background, "auto", settings, wish, in_stages=True)
+    requested = RequestedCuts(random.choice([2, 3, 5]), slices)
+    prepared = prepare(program, background, "auto", settings, requested, in_stages=True)
     job = job_for(prepared, sources, to)
     if job is None:
         return 0
     jobs = prepared.stages(job)
-    assert answers_in_stages(jobs, sources) == expected, (wish, program, elements)
+    assert answers_in_stages(jobs, sources) == expected, (requested, program, elements)
     return len(jobs)
 
 
@@ -126,9 +128,9 @@ def test_stages_are_chosen_where_slices_are_too_short(monkeypatch: pytest.Monkey
 
 def test_without_stages_shards_are_refused_with_the_rule_in_the_way() -> None:
     with pytest.raises(LarsparkError, match="L482: the program cannot be cut into shards"):
-        prepare(PLANT, (), "auto", Settings(), Wish(2))
+        prepare(PLANT, (), "auto", Settings(), RequestedCuts(2))
     with pytest.raises(LarsparkError, match="L482: the program cannot be cut into shards"):
-        prepare(PLANT, (), "oracle", Settings(), Wish(2), in_stages=True)
+        prepare(PLANT, (), "oracle", Settings(), RequestedCuts(2), in_stages=True)
 
 
 def test_time_may_end_before_the_last_slice_begins() -> None:
@@ -136,7 +138,7 @@ def test_time_may_end_before_the_last_slice_begins() -> None:
     sources = [text_partitions(elements, Random(1), ordered=False)]
     settings = Settings(until=15)
     background = ["stands(m1,h1)", "stands(m2,h1)"]
-    prepared = prepare(PLANT, background, "auto", settings, Wish(2, 3), in_stages=True)
+    prepared = prepare(PLANT, background, "auto", settings, RequestedCuts(2, 3), in_stages=True)
     job = job_for(prepared, sources, None)
     assert job is not None
     expected = local_answers(prepared, elements, None)

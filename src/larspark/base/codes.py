@@ -146,7 +146,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L493": "A DataFrame is not a streaming one.",
         "L494": "A checkpoint was made with other shards or sources.",
         "L495": "A query on Spark failed.",
-        "L496": "A file that is followed has become shorter.",
+        "L496": "A followed file became shorter.",
     },
     "Showing, the command line and benchmarks": {
         "L501": "A predicate that should be shown is in neither the program nor the stream.",

@@ -1,7 +1,7 @@
-"""The workloads as DuckDB queries over the whole history, right for every stream.
+"""The workloads as DuckDB queries over the whole history, correct for every stream.
 
 A table has a column `t` and the arguments `a0`, `a1`; an answer has `first`, `last` and the
-arguments. Gaps and islands are found with window functions, as the textbooks have it.
+arguments. Gaps and islands are found with window functions.
 """
 
 from string import Template
@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from larspark.base.atoms import Signature
 from larspark.bench.checksums import Answer, Rows
-from larspark.bench.stopwatch import Stopwatch
-from larspark.bench.workload import Run, Workload
+from larspark.bench.workload import Run, Stopwatch, Workload
 
-# `islands` makes one row of the facts of an atom that are at most `reach` apart, `coalesced` one of
-# its intervals that touch or overlap. `$name` and `$keys` stand for the arity.
+# `islands` merges the facts of an atom that are at most `reach` apart into one row, `coalesced` its
+# intervals that touch or overlap. `$name` and `$keys` depend on the arity.
 _MACROS = Template("""
 CREATE MACRO islands$name(facts, reach) AS TABLE
 WITH marked AS (
@@ -133,7 +132,7 @@ class DuckDB:
                     Signature("veryCold", 1): _SOME.format(1, "cold", _SIZE),
                 }
             case None:
-                raise ValueError("no query was written by hand for this workload")
+                raise ValueError("this workload has no hand-written query")
 
     def answer(self) -> Answer:
         answer: dict[Signature, Rows] = {}

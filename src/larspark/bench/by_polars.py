@@ -1,16 +1,15 @@
-"""The workloads as Polars queries over the whole history, the way an expert would write them.
+"""The workloads as expert Polars queries over the whole history, correct for every stream.
 
 A frame has a column `t` and the arguments `0`, `1`; an answer has `from`, `to` and the arguments.
-The queries are right for every stream, not only for the generated ones. Sorting once and comparing
-with the row before is the fastest way known to us; grouping or `over` take longer.
+Sorting once and comparing with the previous row is the fastest formulation known to us; grouping
+and `over` take longer.
 """
 
 import polars as pl
 
 from larspark.base.atoms import Signature
 from larspark.bench.checksums import Answer, Rows
-from larspark.bench.stopwatch import Stopwatch
-from larspark.bench.workload import Run, Workload
+from larspark.bench.workload import Run, Stopwatch, Workload
 
 # More than any time point.
 _FAR = 1 << 40
@@ -52,13 +51,13 @@ class Polars:
             case "box":
                 return {Signature("q", 1): always(self._frames["p"], window)}
             case "join":
-                # Several rules are several standing queries.
+                # Each rule is a query of its own.
                 pairs = self._frames["p"]
                 return {Signature(q, 2): join(pairs, window, last) for q in self._workload.heads}
             case "cooling":
                 return cooling(self._frames["temp"], window, last)
             case None:
-                raise ValueError("no query was written by hand for this workload")
+                raise ValueError("this workload has no hand-written query")
 
 
 def some(facts: pl.DataFrame, window: int, last: int) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Answers as columns, and their checksum: equal for equal answers, in whatever order they come."""
+"""Answers as columns, and their checksum: equal for equal answers, independent of their order."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -18,7 +18,7 @@ _Hashes: TypeAlias = NDArray[np.uint64]
 
 
 class Rows(NamedTuple):
-    """For one predicate the intervals over which its atoms hold, and their arguments."""
+    """The intervals of one predicate, and the arguments of its atoms."""
 
     begin: Ints
     end: Ints
@@ -50,7 +50,7 @@ def size(answer: Answer) -> int:
 
 
 def at_times(answer: Answer, times: Iterable[int]) -> Answer:
-    """What holds at some time points, each by itself."""
+    """The atoms that hold at each of some time points."""
     found: dict[Signature, Rows] = {}
     for signature, rows in answer.items():
         places = [np.flatnonzero((rows.begin <= t) & (t <= rows.end)) for t in times]
@@ -63,7 +63,7 @@ def at_times(answer: Answer, times: Iterable[int]) -> Answer:
 
 
 def of_atoms(intervals: Iterable[tuple[Atom, int, int]]) -> Answer:
-    """An answer from atoms with their intervals, one by one."""
+    """An answer from single atoms with their intervals."""
     grouped: dict[Signature, list[tuple[Atom, int, int]]] = {}
     for interval in intervals:
         grouped.setdefault(interval[0].signature, []).append(interval)
@@ -81,7 +81,7 @@ def of_atoms(intervals: Iterable[tuple[Atom, int, int]]) -> Answer:
 
 
 def constant_keys(column: Column) -> _Hashes:
-    """One number for each constant; a float that is a whole number is that integer."""
+    """One number for each constant; integral floats give the same number as integers."""
     if column.dtype.kind == "i":
         return column.astype(np.uint64)
     if column.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""`larspark bench`: a table for people, JSON Lines for pipes, progress on standard error."""
+"""`larspark bench`: a table at a terminal, JSON Lines in pipes, progress on standard error."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 
 from larspark.bench.contest import Measurement, missing_packages
-from larspark.bench.registry import chosen
+from larspark.bench.suite import chosen
 from larspark.show.terminal import errors, writer
 
-# Numbers of some benchmarks, as remarks.
+# How numbers of some benchmarks are shown as remarks.
 _REMARKS = {
     "rules": "{:,} rules",
     "flatness": "{} times the smaller window",
@@ -29,10 +29,10 @@ _REMARKS = {
 
 
 def bench_command(names: Sequence[str], quick: bool, json: bool) -> None:
-    """Run benchmarks, all or the named ones, and write what was measured."""
+    """Run all or the named benchmarks, and write the measurements."""
     wanted = chosen(names)
     for package in missing_packages():
-        errors.print(f"{package} is not installed: what needs it is left out", style="yellow")
+        errors.print(f"{package} is not installed: its benchmarks are left out", style="yellow")
     with writer(None, json) as out, errors.status("measuring") as status:
         for benchmark in wanted:
             found = benchmark.run(quick, status.update)
@@ -46,7 +46,7 @@ def bench_command(names: Sequence[str], quick: bool, json: bool) -> None:
 
 
 def table(title: str, measured: Sequence[Measurement]) -> Table:
-    """Measurements for people; times of other engines are also multiples of the interval engine's.
+    """Measurements as a table; a column gives the time relative to the interval engine.
 
     A line separates the workloads.
     """

@@ -1,4 +1,4 @@
-"""A contest: several contestants answer one workload; times count only when the answers agree."""
+"""A contest: several contestants answer one workload; times are reported only if answers agree."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,17 +8,16 @@ from typing import TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.bench.checksums import Answer, at_times, checksum, size
-from larspark.bench.stopwatch import no_garbage_collection
-from larspark.bench.workload import Contestant, Run, Workload
+from larspark.bench.workload import Contestant, Run, Workload, no_garbage_collection
 
-Tell: TypeAlias = Callable[[str], None]
+Progress: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What was measured of one engine on one workload.
+    """The measurement of one engine on one workload.
 
-    Times are those of the best run; on a machine that others use too, it says most.
+    Times are those of the best run, the most informative one on a shared machine.
     """
 
     bench: str
@@ -28,9 +27,9 @@ class Measurement:
     ns_per_fact: float
     us_per_time_point: float
     bytes: int | None
-    # How many times the time of the interval engine, on the same workload.
+    # The time relative to that of the interval engine on the same workload.
     ratio: float | None = None
-    # Numbers that only some benchmarks have, by name.
+    # Further numbers of some benchmarks, by name.
     more: Mapping[str, int | float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
@@ -48,7 +47,7 @@ class Measurement:
         }
 
 
-# Packages are imported when a contestant is made: some may be missing, all take their time.
+# Packages are imported when a contestant is created: they are optional, and load slowly.
 def _tick_by_tick(workload: Workload) -> Contestant:
     from larspark.bench.interval_contestant import TickByTick
 
@@ -81,7 +80,7 @@ def _clingo(workload: Workload) -> Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A kind of contestant: how to make one, and the package it needs."""
+    """A kind of contestant: its constructor, and the optional package that it needs."""
 
     make: Callable[[Workload], Contestant]
     package: str | None = None
@@ -99,7 +98,7 @@ CLINGO = Entrant(_clingo, "clingo")
 
 
 def missing_packages() -> list[str]:
-    """The packages without which some cannot take part."""
+    """The missing packages that some contestants need."""
     packages = [entrant.package for entrant in (POLARS, DUCKDB, CLINGO)]
     return [package for package in (*packages, "pyspark") if package and find_spec(package) is None]
 
@@ -110,18 +109,18 @@ def contest(
     entrants: Sequence[Entrant],
     *,
     repetitions: int,
-    tell: Tell,
+    progress: Progress,
 ) -> list[Measurement]:
-    """Compare the answers of all entrants, then take their times, in turns.
+    """Compare the answers of all entrants, then measure them in turns.
 
-    Those whose package is missing are left out. Ratios are those to the first.
+    Entrants whose package is missing are left out. Ratios are relative to the first entrant.
     """
     contestants = [entrant.make(workload) for entrant in entrants if not entrant.missing]
-    expected = _agreed(bench, workload, contestants, tell)
+    expected = _agreed(bench, workload, contestants, progress)
     runs: list[list[Run]] = [[] for _ in contestants]
     for turn in range(1, repetitions + 1):
         for contestant, done in zip(contestants, runs, strict=True):
-            tell(f"{_where(bench, workload)}: {contestant.name}, run {turn} of {repetitions}")
+            progress(f"{_where(bench, workload)}: {contestant.name}, run {turn} of {repetitions}")
             with no_garbage_collection():
                 done.append(contestant.run())
             if done[-1].intervals != expected[contestant.name]:
@@ -135,13 +134,13 @@ def contest(
 
 
 def _agreed(
-    bench: str, workload: Workload, contestants: Sequence[Contestant], tell: Tell
+    bench: str, workload: Workload, contestants: Sequence[Contestant], progress: Progress
 ) -> dict[str, int]:
-    """How many intervals each has to find, when all give the same answer."""
+    """The number of intervals that each contestant must find; raises if answers differ."""
     reference: Answer | None = None
     expected: dict[str, int] = {}
     for contestant in contestants:
-        tell(f"{_where(bench, workload)}: {contestant.name}, checking the answer")
+        progress(f"{_where(bench, workload)}: {contestant.name}, checking the answer")
         answer = contestant.answer()
         reference = answer if reference is None else reference
         due = reference if contestant.times is None else at_times(reference, contestant.times)

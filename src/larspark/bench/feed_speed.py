@@ -1,4 +1,4 @@
-"""How fast facts are read, for each form of a stream: on one core."""
+"""The reading speed of feeds, for each format of a stream, on one core."""
 
 import gzip
 import tempfile
@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, feather, parquet
 
-from larspark.bench.contest import Measurement, Tell
-from larspark.bench.stopwatch import Stopwatch, no_garbage_collection
+from larspark.bench.contest import Measurement, Progress
+from larspark.bench.workload import Stopwatch, no_garbage_collection
 from larspark.feeds import Stream
 
 RATE = 10
@@ -24,19 +24,19 @@ _LATENESS = 5
 _REPETITIONS = 3
 
 
-def reading(bench: str, facts: int, tell: Tell) -> Iterator[Measurement]:
-    """The same readings in every form, in order and with disorder allowed."""
+def reading(bench: str, facts: int, progress: Progress) -> Iterator[Measurement]:
+    """The same readings in every format, in order and with lateness."""
     readings = _readings(facts)
     with tempfile.TemporaryDirectory() as name, _one_core(), no_garbage_collection():
         yield _measured(bench, "table in memory", partial(Stream.from_table, readings, map=_MAP))
         folder = Path(name)
-        tell(f"{bench}: writing {facts:,} facts in every form")
+        progress(f"{bench}: writing {facts:,} facts in every form")
         _write_texts(folder, readings)
         _write_tables(folder, readings)
         for path in sorted(folder.iterdir()):
             for lateness in (0, _LATENESS):
                 label = path.name if not lateness else f"{path.name}, lateness {lateness}"
-                tell(f"{bench}: {label}")
+                progress(f"{bench}: {label}")
                 yield _measured(bench, label, partial(_open, path, lateness))
 
 

@@ -1,4 +1,4 @@
-"""How long it takes from pressing enter to the first answer of `larspark run`."""
+"""The time from starting `larspark run` to its first answer."""
 
 import subprocess
 import sys
@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from larspark.bench.contest import Measurement, Tell
-from larspark.bench.stopwatch import Stopwatch
+from larspark.bench.contest import Measurement, Progress
+from larspark.bench.workload import Stopwatch
 
 WINDOW = 3
 
@@ -19,7 +19,7 @@ _STREAM = '{"t": 1, "atom": "temp(m1,95)"}\n{"t": 2, "atom": "visit(m1)"}\n'
 _MAIN = "from larspark.cli import main; main()"
 
 
-def start(bench: str, repetitions: int, tell: Tell) -> Iterator[Measurement]:
+def start(bench: str, repetitions: int, progress: Progress) -> Iterator[Measurement]:
     """A small program and two facts, in a process of its own; a first run warms the caches."""
     with tempfile.TemporaryDirectory() as name:
         program, stream = Path(name, "program.lars"), Path(name, "stream.jsonl")
@@ -28,7 +28,7 @@ def start(bench: str, repetitions: int, tell: Tell) -> Iterator[Measurement]:
         arguments = ["run", str(program), "--stream", str(stream), "--engine", "interval", "--json"]
         watches: list[Stopwatch] = []
         for turn in range(repetitions + 1):
-            tell(f"{bench}: run {turn} of {repetitions}")
+            progress(f"{bench}: run {turn} of {repetitions}")
             watches.append(_until_first_answer([sys.executable, "-c", _MAIN, *arguments]))
     best = min(watch.seconds for watch in watches[1:])
     more = {"milliseconds": round(best * 1000, 1)}

@@ -1,8 +1,9 @@
 """Hypothetical answers on a plant: time per fact over the run, and how much is pending.
 
-A thousand machines send readings; ten rules with windows up to 20 derive alarms. `state` keeps the
-candidates only, `answers` also lists the ten answers that lack least at every hundredth time point,
-`changes` tells at every time point which answers are new, strengthened, confirmed or refuted.
+A thousand machines send readings; ten rules with windows up to 20 derive alarms. The mode `state`
+only maintains the candidates, `answers` also lists the ten best answers at every hundredth time
+point, `changes` reports at every time point which answers are new, strengthened, confirmed or
+refuted.
 """
 
 import tracemalloc
@@ -14,9 +15,8 @@ import numpy as np
 
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError
-from larspark.bench.contest import Measurement, Tell
-from larspark.bench.stopwatch import Stopwatch, no_garbage_collection
-from larspark.bench.workload import checked_program
+from larspark.bench.contest import Measurement, Progress
+from larspark.bench.workload import Stopwatch, checked_program, no_garbage_collection
 from larspark.language import parse_formula
 from larspark.run.hypothetical import Hypotheses
 
@@ -40,7 +40,7 @@ RATE = 100
 Mode = Literal["state", "answers", "changes"]
 MODES: tuple[Mode, ...] = ("state", "answers", "changes")
 
-# What a machine sends, as often as it stands here, and the values it can have.
+# The kinds of readings, with their values; a kind that is listed twice is twice as frequent.
 _KINDS: tuple[tuple[str, tuple[int | str, ...]], ...] = (
     *[("temp", tuple(range(70, 100)))] * 3,
     *[("vib", tuple(range(10)))] * 2,
@@ -52,12 +52,12 @@ _KINDS: tuple[tuple[str, tuple[int | str, ...]], ...] = (
 _EVENTS = ("start", "stop", "visit")
 _PARTS = 10
 
-# What is sent at some time points, in order.
+# Consecutive time points with their readings.
 Part: TypeAlias = list[tuple[int, list[Atom]]]
 
 
 def readings(facts: int) -> Part:
-    """What the machines send, time point by time point."""
+    """The readings of all machines by time point."""
     random = np.random.default_rng(1)
     machines = random.integers(0, MACHINES, facts).tolist()
     kinds = random.integers(0, len(_KINDS) + 1, facts).tolist()
@@ -76,15 +76,15 @@ def _sent(machine: str, kind: int, draw: float) -> Atom:
     return fact(predicate, machine, values[int(draw * len(values))])
 
 
-def hypothetical(bench: str, facts: int, tell: Tell) -> Iterator[Measurement]:
-    """Every way to listen, told in tenths of the run, so that one sees whether they differ."""
+def hypothetical(bench: str, facts: int, progress: Progress) -> Iterator[Measurement]:
+    """Measure each mode in tenths of the run, so that differences show."""
     stream = readings(facts)
     length = max(1, len(stream) // _PARTS)
     parts = [stream[first : first + length] for first in range(0, len(stream), length)]
-    tell(f"{bench}: memory")
+    progress(f"{bench}: memory")
     held = _held(parts)
     for mode in MODES:
-        tell(f"{bench}: {mode}")
+        progress(f"{bench}: {mode}")
         yield from _run(f"{bench}/{mode}", parts, mode, held if mode == "state" else None)
 
 
@@ -96,7 +96,7 @@ def _session(mode: Mode) -> Hypotheses:
 
 
 def _held(parts: list[Part]) -> list[int]:
-    """The bytes that are held after each part; to count them slows down, so it is a run apart."""
+    """The bytes held after each part, from a separate run, because counting them is slow."""
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
     session = _session("state")

@@ -9,8 +9,7 @@ from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.bench.checksums import Answer, Column, Ints, Rows, constant_keys
-from larspark.bench.stopwatch import Stopwatch
-from larspark.bench.workload import Run, Workload
+from larspark.bench.workload import Run, Stopwatch, Workload
 from larspark.run.interval.engine import IntervalEngine, Stats
 from larspark.run.interval.interval_answers import IntervalAnswers, decoded
 from larspark.run.protocol import Answers
@@ -18,9 +17,9 @@ from larspark.run.session import Session
 
 
 class TickByTick:
-    """One batch and one evaluation for every time point; what began and ended is taken out.
+    """One batch and one evaluation for every time point; the changes are read.
 
-    Measured are the time points after the windows have filled, half of all at least.
+    Measured are the time points after the windows have filled, at least half of all.
     """
 
     name = "interval"
@@ -66,7 +65,7 @@ class TickByTick:
 
 
 class WholeTimeline:
-    """All facts in one batch, one evaluation; the intervals come out as columns."""
+    """All facts in one batch, one evaluation; the intervals are read as columns."""
 
     name = "interval, whole timeline"
     times = None
@@ -98,38 +97,38 @@ class WholeTimeline:
 
 
 def _made(batch: AnyBatch) -> AnyBatch:
-    """The batch made anew of its tables or rows: that is a part of taking facts in."""
+    """A new batch from the same tables or rows: creating it is part of the measured work."""
     if isinstance(batch, RowBatch):
         return RowBatch(list(batch.rows()), batch.last_t)
     return ColumnBatch(list(batch.segments()), batch.last_t)
 
 
 class Changes:
-    """Puts intervals together from what began and what ended, told time point by time point."""
+    """Reconstructs intervals from the starts and ends of each time point."""
 
     def __init__(self) -> None:
         self._begins: dict[Signature, list[Rows]] = {}
         self._ends: dict[Signature, list[Rows]] = {}
 
     def add(self, answers: IntervalAnswers) -> None:
-        """Take the changes of a time point."""
+        """Add the changes of a time point."""
         for signature, news in answers.news().items():
             _collect(self._begins, signature, news.began, answers)
             _collect(self._ends, signature, news.ended, answers)
 
     def close(self, answers: IntervalAnswers) -> None:
-        """What holds at the last time point ends there."""
+        """End all intervals that hold at the last time point."""
         for signature, rows in answers.rows().items():
             _collect(self._ends, signature, rows[rows[:, 1] == answers.last], answers)
 
     def answer(self) -> Answer:
-        """The n-th beginning of an atom belongs to its n-th end."""
+        """The intervals: the n-th start of an atom belongs to its n-th end."""
         answer: dict[Signature, Rows] = {}
         for signature, begins in self._begins.items():
             begin = _joined(begins)
             end = _joined(self._ends[signature])
             if len(begin.begin) != len(end.begin):
-                message = f"of `{signature}` {len(begin.begin)} began and {len(end.begin)} ended"
+                message = f"`{signature}`: {len(begin.begin)} intervals start, {len(end.begin)} end"
                 raise LarsparkError(Problem("L552", message))
             begin_order = np.lexsort((begin.begin, *map(constant_keys, begin.args)))
             end_order = np.lexsort((end.end, *map(constant_keys, end.args)))
@@ -139,7 +138,7 @@ class Changes:
 
 
 def stats(session: Session) -> Stats:
-    """What the interval engine of a session holds and has done."""
+    """The statistics of a session's interval engine."""
     if not isinstance(session.engine, IntervalEngine):
         raise TypeError("the session has another engine")
     return session.engine.stats()
@@ -152,7 +151,7 @@ def interval_answers(answers: Answers) -> IntervalAnswers:
 
 
 def began(answers: IntervalAnswers) -> int:
-    """How many intervals began, as told by the engine; taking them out is part of the work."""
+    """How many intervals started; reading them from the engine is part of the measured work."""
     return sum(len(news.began) for news in answers.news().values())
 
 

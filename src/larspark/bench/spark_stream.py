@@ -1,9 +1,12 @@
-"""The same Spark operators as in a stream, with the same facts and as much state, and no engine."""
+"""Streaming on Spark: micro-batches of the cooling system, with and without reasoning.
+
+`passed` builds the same Spark query with the same facts and the same amount of state, but without
+an engine: it measures the cost of Spark's operators.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -15,47 +18,47 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.bench.contest import Measurement, Tell
-from larspark.bench.spark_batch import COOLING, CORES, KEYS, PACKAGE, WINDOW, Sums, cooling_facts
-from larspark.bench.stopwatch import Stopwatch
-from larspark.bench.workload import checked_program
+from larspark.bench.contest import Measurement, Progress
+from larspark.bench.spark_batch import COOLING, CORES, KEYS, WINDOW, Sums, cooling_facts
+from larspark.bench.workload import Stopwatch, checked_program
 from larspark.feeds import Stream
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 from larspark.scale.dataframe_facts import find_sources
-from larspark.scale.grid import Grid, Wish
-from larspark.scale.job_plan import prepare
+from larspark.scale.grid import Grid, RequestedCuts
+from larspark.scale.job import prepare
 from larspark.scale.piece_step import in_arrival_order, unpacked
 from larspark.scale.spark_session import DataFrame
-from larspark.scale.streaming.intake import Parcel
-from larspark.scale.streaming.operator import ShardOperator
+from larspark.scale.streaming.intake import ShardMessage
 from larspark.scale.streaming.output import schema
-from larspark.scale.streaming.shard_step import Stepped
-from larspark.scale.streaming.stream_job import Live
-from larspark.scale.streaming.stream_progress import Spent
-from larspark.scale.streaming.stream_query import Inlet, answers
+from larspark.scale.streaming.shard_step import StepResult, Timing
+from larspark.scale.streaming.stream_job import StreamJob
+from larspark.scale.streaming.stream_query import ShardOperator, StreamInput, answers
+from larspark.spark import local_session, stream, wait
 
 
 class PassingOperator(ShardOperator):
-    """Unpacks the facts of a shard, brings them into order, and keeps some of their bytes."""
+    """Unpacks and sorts the facts of a shard, and keeps some of their bytes as state."""
 
-    def __init__(self, live_text: str, state_bytes: int) -> None:
-        super().__init__(live_text)
+    def __init__(self, stream_text: str, state_bytes: int) -> None:
+        super().__init__(stream_text)
         self._state_bytes = state_bytes
 
-    def step(self, before: bytes | None, parcels: Iterable[Parcel], shard: int) -> Stepped:
-        """No answers, and a state of the size that was asked for."""
+    def step(
+        self, before: bytes | None, messages: Iterable[ShardMessage], shard: int
+    ) -> StepResult:
+        """No answers, and a state of the configured size."""
         packed = [
-            (parcel.place, parcel.predicate, parcel.payload)
-            for parcel in parcels
-            if parcel.payload is not None
-            and parcel.place is not None
-            and parcel.predicate is not None
+            (message.place, message.predicate, message.payload)
+            for message in messages
+            if message.payload is not None
+            and message.place is not None
+            and message.predicate is not None
         ]
         segments = in_arrival_order(unpacked(packed), counts_tuples=False)
         payload = b"".join(payload for _, _, payload in packed) or before or b"\0"
         state = (payload * (self._state_bytes // len(payload) + 1))[: self._state_bytes]
-        return Stepped(
+        return StepResult(
             rows=schema("intervals", "count").empty_table(),
             facts=sum(segment.table.num_rows for segment in segments),
             late=0,
@@ -65,15 +68,15 @@ class PassingOperator(ShardOperator):
             answered=0,
             lag=0,
             state=state,
-            spent=Spent(),
+            timing=Timing(),
         )
 
 
 def passed(facts: DataFrame, state_bytes: int) -> DataFrame:
-    """A stream of facts as `stream` would take it, up to the engine and after it."""
-    prepared = prepare(COOLING, (), "interval", Settings(), Wish(SHARDS))
+    """The query that `stream` builds, without the engine."""
+    prepared = prepare(COOLING, (), "interval", Settings(), RequestedCuts(SHARDS))
     [source] = find_sources(facts, None, MAPPING, None)
-    live = Live(
+    stream_job = StreamJob(
         job=prepared.job_on(Grid(SHARDS, (0,), 0, 0), end=0).text(),
         start=None,
         delay=DELAY,
@@ -84,23 +87,23 @@ def passed(facts: DataFrame, state_bytes: int) -> DataFrame:
         on_error="fail",
         on_program_change="refuse",
     )
-    operator = PassingOperator(live.text(), state_bytes)
-    return answers([Inlet(facts, (source.shape,))], live, operator)
+    operator = PassingOperator(stream_job.text(), state_bytes)
+    return answers([StreamInput(facts, (source.shape,))], stream_job, operator)
 
 
 MAPPING = "t -> temp(a0, a1)"
 COLUMNS = "t long, a0 long, a1 long"
-# What `stream` takes by itself: the partitions of the state.
+# The default of `stream`: one shard for each state partition.
 SHARDS = CORES
 DELAY = 2
 # Each core reads a file of a micro-batch.
 FILES = CORES
-# The first micro-batches of a query start Python, read the program and fill the windows.
-_SETTLING = 2
+# The first micro-batches of a query start Python, parse the program and fill the windows.
+_WARM_UP = 2
 
 
 class Feed(NamedTuple):
-    """Files of facts; after so many micro-batches comes one fact, so late that all has ended."""
+    """Files of facts; after the micro-batches a last fact follows that closes all time points."""
 
     folder: Path
     micro_batches: int
@@ -112,35 +115,29 @@ class Feed(NamedTuple):
         return sorted(self.folder.iterdir())
 
     def counted(self, seconds: Sequence[float]) -> Sequence[float]:
-        """The times that count."""
-        return seconds[_SETTLING : self.micro_batches]
+        """The times without those of the warm-up and of the last fact."""
+        return seconds[_WARM_UP : self.micro_batches]
 
 
 class Watched(NamedTuple):
-    """A query that has ended: the seconds of its micro-batches, and what it said of itself."""
+    """A finished query: the seconds of its micro-batches, and its metrics."""
 
     seconds: Sequence[float]
     intervals: int
     state_bytes: int
 
 
-def streaming(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+def streaming(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
     """The cooling system, 100,000 facts in each micro-batch."""
-    if find_spec(PACKAGE) is None:
-        return
-    # Nobody else needs it.
-    from larspark.bench.spark_stream import passed
-    from larspark.spark import local_session, stream
-
-    tell(f"{bench}: starting Spark")
+    progress(f"{bench}: starting Spark")
     session = local_session(CORES, quiet=True)
-    # Spark may still write into a checkpoint after its query has ended.
+    # Spark may still write to a checkpoint after its query has ended.
     with TemporaryDirectory(prefix="larspark-bench-", ignore_cleanup_errors=True) as name:
         feed = _written(Path(name, "facts"), *((3, 10_000) if quick else (10, 100_000)))
         facts = session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", FILES)
         frame = facts.parquet(str(feed.folder))
         answers = stream(COOLING, frame, map=MAPPING, watermark=DELAY, shards=SHARDS)
-        tell(f"{bench}: checking the answers")
+        progress(f"{bench}: checking the answers")
         expected, checked = _agreed(bench, feed, answers, Path(name, "check"))
         through = passed(frame, state_bytes=checked.state_bytes // SHARDS)
         contestants: dict[str, Callable[[Path], Sequence[float]]] = {
@@ -152,7 +149,7 @@ def streaming(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
         turns = 1 if quick else 3
         for turn in range(1, turns + 1):
             for number, (one, run) in enumerate(contestants.items()):
-                tell(f"{bench}: {one}, run {turn} of {turns}")
+                progress(f"{bench}: {one}, run {turn} of {turns}")
                 times[one] += feed.counted(run(Path(name, f"{turn}-{number}")))
     yield from _measured(bench, feed, times, expected[0], checked.state_bytes)
 
@@ -160,7 +157,7 @@ def streaming(bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
 def _measured(
     bench: str, feed: Feed, times: Mapping[str, Sequence[float]], intervals: int, state: int
 ) -> Iterator[Measurement]:
-    """By the best micro-batch; ratios are those to the local engine."""
+    """The measurements by the best micro-batch; ratios are relative to the local engine."""
     base = min(next(iter(times.values())))
     for name, seconds in times.items():
         best, usual = min(seconds), median(seconds)
@@ -186,7 +183,7 @@ def _measured(
 
 
 def _agreed(bench: str, feed: Feed, answers: Any, folder: Path) -> tuple[Sums, Watched]:
-    """The sums over all answers, when the stream and the local engine have the same."""
+    """The sums over all answers; raises if stream and local engine differ."""
     tables: list[pa.Table] = []
     keep = answers.writeStream.foreachBatch(lambda given, _: tables.append(given.toArrow()))
     watched = _watched(keep, folder)
@@ -197,7 +194,7 @@ def _agreed(bench: str, feed: Feed, answers: Any, folder: Path) -> tuple[Sums, W
 
 
 def _timed(bench: str, answers: Any, intervals: int, folder: Path) -> Sequence[float]:
-    """The seconds of the micro-batches of a query that gives its answers to nobody."""
+    """The seconds of the micro-batches of a query that discards its answers."""
     watched = _watched(answers.writeStream.format("noop"), folder)
     if watched.intervals != intervals:
         raise _different(bench)
@@ -210,23 +207,21 @@ def _different(bench: str) -> LarsparkError:
 
 
 def _watched(writing: Any, folder: Path) -> Watched:
-    """Run a query with a new checkpoint over all files that there are."""
-    from larspark.spark import wait
-
+    """Run a query with a new checkpoint over all files."""
     checkpoint = writing.option("checkpointLocation", str(folder))
     query = checkpoint.trigger(availableNow=True).start()
     wait(query)
-    told = query.recentProgress
-    seen = [progress["observedMetrics"]["larspark"] for progress in told]
+    batches = query.recentProgress
+    metrics = [progress["observedMetrics"]["larspark"] for progress in batches]
     return Watched(
-        [progress["durationMs"]["triggerExecution"] / 1e3 for progress in told],
-        sum(row["answers"] for row in seen),
-        max(row["state_bytes"] for row in seen),
+        [progress["durationMs"]["triggerExecution"] / 1e3 for progress in batches],
+        sum(row["answers"] for row in metrics),
+        max(row["state_bytes"] for row in metrics),
     )
 
 
 def _local(feed: Feed) -> tuple[Sequence[float], pa.Table]:
-    """One engine, which reads the files of a micro-batch and answers what Spark answers then."""
+    """One local engine that reads the files of each micro-batch and answers its time points."""
     session = Session(checked_program(COOLING), engine="interval")
     seconds: list[float] = []
     tables: list[pa.Table] = []
@@ -244,7 +239,7 @@ def _local(feed: Feed) -> tuple[Sequence[float], pa.Table]:
 
 
 def _coalesced(table: pa.Table) -> pa.Table:
-    """Intervals that were cut between two micro-batches, in one."""
+    """Merge intervals that were cut between two micro-batches."""
     ordered = table.sort_by([("atom", "ascending"), ("from", "ascending")])
     atoms = pc.rank(ordered["atom"], tiebreaker="dense").to_numpy()
     first, last = ordered["from"].to_numpy(), ordered["to"].to_numpy()
@@ -267,6 +262,6 @@ def _written(folder: Path, micro_batches: int, size: int) -> Feed:
     for number, each in enumerate(tables):
         path = folder / f"{number:04}.parquet"
         parquet.write_table(each, path)
-        # Spark takes files by the time of their last change.
+        # Spark orders files by their modification time.
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
     return Feed(folder, micro_batches, size)

@@ -1,8 +1,8 @@
 """The scenarios of Ticker (001): choosing a caching strategy (A), retrieving content (B).
 
-A tick is a time point with all its atoms; the output is taken out as atoms at every one. Scenario A
-has one answer stream, and all engines have to give it. Scenario B can have several: what an engine
-gives is checked to be the output of one of them, at some time points.
+A tick is a time point with all its atoms; the output of each tick is read as atoms. Scenario A has
+one answer stream, and all engines must agree on it. Scenario B can have several: at some time
+points the output of each engine is checked to be that of one of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,10 +14,9 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.bench.contest import Measurement, Tell
-from larspark.bench.stopwatch import Stopwatch, no_garbage_collection
-from larspark.bench.ticker_streams import Signals, background, caching, retrieval
-from larspark.bench.workload import checked_program
+from larspark.bench.contest import Measurement, Progress
+from larspark.bench.generated_streams import Signals, background, caching, retrieval
+from larspark.bench.workload import Stopwatch, checked_program, no_garbage_collection
 from larspark.run.protocol import Answers, Engine, Settings
 
 if TYPE_CHECKING:
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 WINDOWS = (20, 40, 80, 120, 160, 200)
 QUICK_WINDOWS = (20, 200)
-# How the time grows with the number of time points is measured with this window.
+# The growth of the time with the number of time points is measured with this window.
 TIME_POINTS = (100, 250, 500, 1000)
 MIDDLE_WINDOW = 60
-# The first run also loads code; on a machine that others use too, the best one says most.
+# The first run also loads code; on a shared machine the best run is the most informative.
 REPETITIONS = 2
-# At so many time points of scenario B the output is compared with those of all answer streams.
+# How many outputs of scenario B are compared with those of all answer streams.
 CHECKED_POINTS = 10
 
 _CACHING = """
@@ -67,9 +66,9 @@ class Setup(NamedTuple):
     background: frozenset[Atom]
     signals: Signals
     window: int
-    # One answer stream, or maybe several.
+    # Whether there is exactly one answer stream.
     single: bool
-    # The scenario, if there is an encoding by hand.
+    # The scenario, if there is a hand-written encoding.
     by_hand: str | None = None
 
 
@@ -98,7 +97,7 @@ def b2(window: int, last: int) -> Setup:
     return Setup(_RETRIEVAL.format(n=window), background(), signals, window, False, by_hand="B")
 
 
-# Engines are imported when they are made: clingo and Numba take their time to load.
+# Engines are imported when they are created: clingo is optional, and Numba loads slowly.
 def _interval(setup: Checked, given: Iterable[Atom]) -> Engine:
     from larspark.run.interval.engine import IntervalEngine
 
@@ -124,7 +123,7 @@ def _tms(checked: Checked, given: Iterable[Atom]) -> Engine:
 
 
 class Ticking(Protocol):
-    """What is measured of an engine or of code by hand: that it takes elements in and answers."""
+    """The measured interface of engines and of hand-written code."""
 
     def append(self, batch: RowBatch) -> None: ...
 
@@ -140,9 +139,9 @@ _SOLVERS: dict[str, _Make] = {
 
 
 def _by_hand(setup: Setup) -> _Make:
-    from larspark.bench.ticker_by_hand import ByHand
+    from larspark.bench.by_clingo import TickerByHand
 
-    return lambda checked, given: ByHand(setup.by_hand or "", setup.window, frozenset(given))
+    return lambda _, given: TickerByHand(setup.by_hand or "", setup.window, frozenset(given))
 
 
 Outputs = list[frozenset[Atom] | None]
@@ -150,19 +149,19 @@ Outputs = list[frozenset[Atom] | None]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A setup for every window, on every engine that can."""
+    """A setup for each window, on each engine that supports it."""
 
     make: Callable[[int, int], Setup]
 
-    def __call__(self, bench: str, quick: bool, tell: Tell) -> Iterator[Measurement]:
+    def __call__(self, bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
         for window in QUICK_WINDOWS if quick else WINDOWS:
-            yield from measure(bench, self.make(window, 100 if quick else 1000), tell)
+            yield from measure(bench, self.make(window, 100 if quick else 1000), progress)
         for last in () if quick else TIME_POINTS:
-            yield from measure(bench, self.make(MIDDLE_WINDOW, last), tell)
+            yield from measure(bench, self.make(MIDDLE_WINDOW, last), progress)
 
 
-def measure(bench: str, setup: Setup, tell: Tell) -> list[Measurement]:
-    """Run every engine, in turns, compare the outputs, and only then tell the best times."""
+def measure(bench: str, setup: Setup, progress: Progress) -> list[Measurement]:
+    """Run all engines in turns, compare the outputs, then return the best times."""
     engines: dict[str, _Make] = {"interval": _interval} if setup.single else {}
     if find_spec("clingo") is not None:
         engines |= _SOLVERS
@@ -173,10 +172,10 @@ def measure(bench: str, setup: Setup, tell: Tell) -> list[Measurement]:
     outputs: dict[str, Outputs] = {}
     for turn in range(1, REPETITIONS + 1):
         for name, make in engines.items():
-            tell(f"{bench}, window {setup.window}: {name}, run {turn} of {REPETITIONS}")
+            progress(f"{bench}, window {setup.window}: {name}, run {turn} of {REPETITIONS}")
             one, outputs[name] = _run(bench, setup, checked, name, make)
             best[name] = _better(best.get(name), one)
-    tell(f"{bench}, window {setup.window}: checking the answers")
+    progress(f"{bench}, window {setup.window}: checking the answers")
     compare(bench, setup, checked, outputs)
     if "interval" not in best:
         return list(best.values())
@@ -185,7 +184,7 @@ def measure(bench: str, setup: Setup, tell: Tell) -> list[Measurement]:
 
 
 def _better(one: Measurement | None, other: Measurement) -> Measurement:
-    """The faster of two runs, with the least work of the processor that either took."""
+    """The faster of two runs, with the lower CPU time of both."""
     if one is None:
         return other
     least = min(one.more["cpu_ns_per_fact"], other.more["cpu_ns_per_fact"])
@@ -227,7 +226,7 @@ def _run(
 
 
 def compare(bench: str, setup: Setup, checked: Checked, outputs: Mapping[str, Outputs]) -> None:
-    """Refuse different outputs (A), or outputs of no answer stream (B)."""
+    """Raise when outputs differ (A), or when an output belongs to no answer stream (B)."""
     if setup.single:
         (first, expected), *others = outputs.items()
         for name, found in others:
@@ -249,7 +248,7 @@ def compare(bench: str, setup: Setup, checked: Checked, outputs: Mapping[str, Ou
 
 
 def _judge(setup: Setup, checked: Checked, t: int) -> "AspEngine":
-    """Knows whether an output is that of an answer stream at a time point."""
+    """An engine at a time point that tests whether an output is that of an answer stream."""
     engine = _one_shot(checked, setup.background)
     for batch in _batches(setup.signals[:t]):
         engine.append(batch)

@@ -1,6 +1,9 @@
-"""A workload: a program, a stream, and who can answer it."""
+"""Workloads, contestants that answer them, and the stopwatch."""
 
-from collections.abc import Iterable, Mapping
+import gc
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -13,23 +16,23 @@ from larspark.bench.checksums import Answer
 from larspark.bench.generated_streams import Facts
 from larspark.language import parse_program
 
-# The workloads for which queries and encodings were written by hand.
+# The workloads that have hand-written queries and encodings.
 ByHand: TypeAlias = Literal["diamond", "box", "join", "cooling"]
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A program over a generated stream, with the numbers that vary."""
+    """A program over a generated stream, with its parameters."""
 
     program: str
     facts: Facts
     window: int
-    # Facts at every time point.
+    # Facts per time point.
     rate: int
     by_hand: ByHand | None = None
     # The heads of rules that have the same body.
     heads: tuple[str, ...] = ("q",)
-    # So many time points pass before the clock runs; without a word, until the window has filled.
+    # Time points before the measurement starts; None: until the window has filled.
     settling: int | None = None
 
     def checked(self) -> Checked:
@@ -37,7 +40,7 @@ class Workload:
 
 
 def checked_program(text: str, background: Iterable[Atom] = ()) -> Checked:
-    """The program of a benchmark, ready for an engine."""
+    """Parse and check the program of a benchmark."""
     parsed = parse_program(text)
     if parsed.program is None:
         raise LarsparkError(parsed.problems)
@@ -49,30 +52,71 @@ def checked_program(text: str, background: Iterable[Atom] = ()) -> Checked:
 
 
 class Run(NamedTuple):
-    """One timed run: how long it took for how much, and how many intervals came out."""
+    """One timed run: its time, its input, and the number of intervals found."""
 
     seconds: float
     cpu_seconds: float
     facts: int
     time_points: int
     intervals: int
-    # The memory of the state at the end, where that is known.
+    # The memory of the state at the end, where known.
     bytes: int | None = None
-    # Other numbers that are known, by name.
+    # Further numbers, by name.
     more: Mapping[str, int | float] = MappingProxyType({})
 
 
 class Contestant(Protocol):
-    """Someone who answers a workload; the facts are there in the form it likes best."""
+    """An engine or query that answers a workload; its facts are already in its preferred form."""
 
     name: str
 
     @property
     def times(self) -> tuple[int, ...] | None:
-        """The time points that are answered; None: all of them."""
+        """The answered time points; None: all."""
 
     def answer(self) -> Answer:
-        """The answer, to be compared with that of others."""
+        """The answer, for comparison."""
 
     def run(self) -> Run:
-        """Answer once more, by the clock."""
+        """Answer again, measured."""
+
+
+class Stopwatch:
+    """Accumulates wall-clock and CPU time between `start` and `stop`."""
+
+    __slots__ = ("_cpu", "_wall", "cpu_seconds", "seconds")
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.cpu_seconds = 0.0
+        self._wall = 0
+        self._cpu = 0
+
+    def start(self) -> None:
+        self._cpu = time.process_time_ns()
+        self._wall = time.perf_counter_ns()
+
+    def stop(self) -> None:
+        wall = time.perf_counter_ns()
+        self.seconds += (wall - self._wall) / 1e9
+        self.cpu_seconds += (time.process_time_ns() - self._cpu) / 1e9
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Measure a block."""
+        self.start()
+        yield
+        self.stop()
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Collect garbage now, and disable the collector within the block."""
+    gc.collect()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -39,8 +39,8 @@ def answers_on_spark(
             engine=engine,
             settings=settings,
             to=to,
-            tell=report,
-            seen=seen,
+            progress=report,
+            observers=seen,
         )
     return ([], ()) if found is None else ([found], found.notes)
 

@@ -161,7 +161,7 @@ class TupleWindow(Window):
     by: tuple[Variable, ...] = ()
 
     noun: ClassVar[str] = "tuple window"
-    unbounded: ClassVar[str] = "counts tuples, and they may lie any time ago"
+    unbounded: ClassVar[str] = "counts tuples, which may be arbitrarily old"
 
     @property
     def selects_input(self) -> bool:
@@ -199,7 +199,7 @@ class SessionWindow(Window):
     by: tuple[Variable, ...] = ()
 
     noun: ClassVar[str] = "session window"
-    unbounded: ClassVar[str] = "shows a session, which may have begun any time ago"
+    unbounded: ClassVar[str] = "shows a session, which may be arbitrarily old"
 
     @property
     def selects_input(self) -> bool:

@@ -1,5 +1,7 @@
-"""Spark: a program cut by key and by time, the local engine inside every piece.
+"""Programs on Spark: partitioned by key and by time, with a local engine in each piece.
 
-`cuts` says how a program can be cut. `batch` runs it over DataFrames; that module and `session`
-need PySpark, the others do not.
+A batch run goes through these modules: `job` prepares the program and its `cuts`; `first_look`
+surveys the facts; `grid` chooses shards and slices; `exchange` brings the facts to the pieces
+(`parquet_files`, `shuffle_payloads`); `piece_step` evaluates a piece; the answers are merged.
+`staged_batch` runs a program in stages. `spark_session` is the only module that imports PySpark.
 """

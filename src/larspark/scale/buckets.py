@@ -1,8 +1,8 @@
-"""Keys in buckets: a bucket is a hash of a constant, and a shard a bucket modulo their number.
+"""Hash buckets of keys: the shard of a key is its bucket modulo the number of shards.
 
-Equal constants are in one bucket whatever the types of the columns that they came from: `2` and
-`2.0` are one key, and so are a name and a text. Numbers are hashed a column at a time, texts once
-each: a key may have millions of values.
+Equal constants share a bucket whatever the types of their columns: `2` and `2.0` are one key, and
+so are a name and a text. Numbers are hashed column by column, each distinct text once: a key may
+have millions of values.
 """
 
 from struct import pack
@@ -26,13 +26,13 @@ _EXACT_FLOAT = 2.0**53
 
 
 def bucket(value: Term) -> int:
-    """The bucket of a key, which is a constant.
+    """The bucket of a constant.
 
     >>> bucket("a1"), bucket("2"), bucket(2), bucket(2.0), bucket(2.5)
     (35, 525, 999, 999, 842)
     """
     if not isinstance(value, int | float | str):
-        raise TypeError(f"{value} is no constant")
+        raise TypeError(f"{value} is not a constant")
     value = constant(value)
     if isinstance(value, str):
         return crc32(value.encode()) % BUCKETS
@@ -44,7 +44,7 @@ def bucket(value: Term) -> int:
 
 
 def bucket_column(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """The buckets of a column of keys, which is of one of the types of arguments.
+    """The buckets of a column of keys; the column has one of the argument types.
 
     >>> bucket_column(pa.chunked_array([[2.0, 2.5]])).tolist()
     [999, 842]
@@ -70,7 +70,7 @@ def _buckets(values: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _bits(floats: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Floats that are integers as these, others as their bits."""
+    """Integral floats as integers, others as their bits."""
     whole = (np.floor(floats) == floats) & (np.abs(floats) <= _EXACT_FLOAT)
     integers = np.where(whole, floats, 0.0).astype(np.int64)
     bits: npt.NDArray[np.int64] = np.where(whole, integers, floats.view(np.int64))

@@ -1,21 +1,21 @@
-"""How a program can be cut for many machines, and what stands in the way.
+"""How a program can be partitioned for parallel evaluation, and what prevents it.
 
-**By key.** When all rules join on one argument of the stream's predicates, what holds for one value
-depends on the facts with this value alone: values are spread over shards.
+**By key.** When all rules join on one argument of the stream's predicates, the answers for a key
+value depend only on the facts with that value: key values are spread over shards.
 
-**By time.** When an answer at t depends on the facts in [t - lookback, t] alone, the answers for
+**By time.** When an answer at t depends only on the facts in [t - lookback, t], the answers for
 [a, b] follow from the facts in [a - lookback, b]: history is cut into slices that overlap by the
-lookback. A slice is run on a timeline that starts at a - lookback, and its answers before a, which
-may miss facts, are dropped. The lookback bounds what windows see and not only the facts that they
-hold, so that no window that matters is clipped at the artificial start: `[5] always p` looks back
-five time points, clipped or not.
+lookback. A slice runs on a timeline that starts at a - lookback, and its answers before a, which
+may miss facts, are dropped. The lookback bounds the extent of windows, not only the facts in them,
+so no relevant window is clipped at the artificial start: `[5] always p` looks back five time
+points, clipped or not.
 
-**In stages.** When no key fits all rules, one may fit some of them, and another one those that read
-what the first ones derive: stages follow each other, and between them what was derived is spread
-anew (see `meaning.stages`).
+**In stages.** When no key fits all rules, one key may fit some rules, and another key the rules
+that read what the first ones derive: stages run one after the other, and derived rows are
+repartitioned between them (see `analysis.stages`).
 
-A program that can be cut both by key or in stages and by time is cut into shards times slices, one
-that can be cut in no way runs in one piece.
+A program that can be cut by key (or in stages) and by time is cut into shards times slices; a
+program that cannot be cut runs in one piece.
 """
 
 import math
@@ -40,7 +40,7 @@ from larspark.logic.traversal import formulas
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """The cuts of a program; where there is none, the obstacles say why.
+    """The possible cuts of a program; where a cut is impossible, the obstacles say why.
 
     >>> from larspark.language import parse_program
     >>> from larspark.analysis.check import check
@@ -51,17 +51,17 @@ class Cuts:
 
     key: Key | None
     key_obstacles: tuple[str, ...]
-    # How many time points before a slice its answers depend on; None when there are no slices.
+    # How many time points before a slice its answers depend on; None when time cannot be cut.
     lookback: int | None
     time_obstacles: tuple[str, ...]
-    # What is cut by one key after the other when there is no key; none when no stage has one.
+    # The stages of a program without a common key; empty when no stage has a key.
     stages: tuple[Stage, ...] = ()
 
     @property
     def stages_pay(self) -> bool:
-        """Is all that is read of the stream divided by keys, so that no shard has to read it all?
+        """Does every stage that reads the stream have a key, so that no shard reads all facts?
 
-        A stage without a key is in one shard; what earlier stages derived is less than the stream.
+        A stage without a key runs in one shard; derived rows are fewer than the facts.
         """
         return bool(self.stages) and all(
             stage.key is not None or stage.inputs == frozenset() for stage in self.stages
@@ -69,7 +69,7 @@ class Cuts:
 
 
 def find_cuts(checked: Checked, every_model: bool = False) -> Cuts:
-    """The exact cuts of a program, for one answer stream from start to end, or for all at once."""
+    """The exact cuts of a program, for one answer stream, or for all of them (`every_model`)."""
     key_obstacles = tuple(_key_obstacles(checked))
     time_obstacles = tuple(_time_obstacles(checked, every_model))
     stages = find_stages(checked) if key_obstacles else ()
@@ -83,7 +83,7 @@ def find_cuts(checked: Checked, every_model: bool = False) -> Cuts:
 
 
 def explain_cuts(checked: Checked) -> list[str]:
-    """How the program runs on Spark, in words.
+    """How the program is partitioned on Spark, as lines of text.
 
     >>> from larspark.language import parse_program
     >>> from larspark.analysis.check import check
@@ -94,8 +94,8 @@ def explain_cuts(checked: Checked) -> list[str]:
              line 1, `busy :- [#3] some tram(_).`: a tuple window without `by` counts the tuples \
 of all values together
     by time  no
-             line 1, `busy :- [#3] some tram(_).`: the window `[#3]` counts tuples, and they may \
-lie any time ago
+             line 1, `busy :- [#3] some tram(_).`: the window `[#3]` counts tuples, which may \
+be arbitrarily old
     so       the whole history runs in one piece, on one executor
     """
     cuts = find_cuts(checked)
@@ -103,7 +103,7 @@ lie any time ago
     if cuts.key is None:
         lines += _entry("by key", ["no", *cuts.key_obstacles])
     else:
-        note = "facts with the same value there meet in one shard; background data is in all"
+        note = "facts with equal keys go to one shard; background data goes to all shards"
         lines += _entry("by key", [f"yes: {_spread(cuts.key)}", note])
     if cuts.stages:
         lines += _entry("stages", list(_stages(checked, cuts.stages)))
@@ -115,18 +115,18 @@ lie any time ago
 
 
 def counts_tuples(checked: Checked) -> bool:
-    """Does the order in which facts of one time point arrive matter?"""
+    """Does the arrival order of facts of one time point matter?"""
     return any(window.selects_input for _, window in _windows(checked))
 
 
 def own_windows(checked: Checked) -> list[str]:
-    """The names of windows that were registered from Python."""
+    """The names of windows registered from Python."""
     names = (w.function for _, w in _windows(checked) if w.function is not None)
     return list(dict.fromkeys(names))
 
 
 def looks_further(checked: Checked, reach: int) -> Iterator[str]:
-    """The rules that look back further than so many time points.
+    """The rules that look back further than `reach` time points.
 
     >>> from larspark.language import parse_program
     >>> from larspark.analysis.check import check
@@ -158,15 +158,15 @@ def _key_obstacles(checked: Checked) -> Iterator[str]:
     for number, why in partition_obstacles(checked):
         yield f"{_place(checked, number)}: {why}"
     if checked.partition_key is None and not partition_obstacles(checked):
-        yield "no rule reads the stream, so there is nothing to spread"
+        yield "no rule reads the stream, so there is nothing to partition"
     if checked.several_models:
-        yield "constraints and choices bind the facts of all keys together"
+        yield "constraints and choices depend on the facts of all keys together"
 
 
 def _time_obstacles(checked: Checked, every_model: bool) -> Iterator[str]:
     chooses = checked.strata is None or any(is_choice(rule.head) for rule in checked.rules)
     if chooses and not every_model:
-        yield "of several answer streams a run stays close to the one before, back to the start"
+        yield "the choice among several answer streams depends on all earlier choices"
     if checked.program.remembered:
         names = ", ".join(f"`{signature}`" for signature in sorted(checked.program.remembered))
         yield f"`#remember` carries {names} on from answer to answer"
@@ -193,14 +193,14 @@ def _known(checked: Checked) -> Reach:
     parts = Roles(checked.inputs, checked.background_signatures, checked.derived, checked.shown)
     order = evaluation_order(checked.edges, checked.derived)
     remembered = checked.program.remembered & checked.derived
-    # As the lookback is computed: in hindsight there is input after the evaluation time too.
+    # As for the lookback: with hindsight there is input after the evaluation time, too.
     return placements(checked.rules, order, parts, remembered, end=math.inf, input_end=math.inf)
 
 
 def _seen_before(
     rule: Rule, derived: frozenset[Signature], known: Reach, earliest: float
 ) -> str | None:
-    """An atom of the body that is looked for before a time; at minus infinity: without a bound."""
+    """A body atom that is looked up before `earliest`; at minus infinity: without a bound."""
     times = variable_times(rule, known)
     if times is None:
         return None
@@ -229,7 +229,7 @@ def _spread(key: Key) -> str:
 
 
 def _stages(checked: Checked, stages: Sequence[Stage]) -> Iterator[str]:
-    """The stages in their order: what each is cut by, what it gets and gives, and why it begins."""
+    """The stages in order: key, derived predicates, inputs from earlier stages, and reasons."""
     count = len(stages)
     yield f"{count}, one after the other, with a shuffle between them" if count > 1 else "1"
     home = {p: number for number, stage in enumerate(stages, 1) for p in stage.derives}
@@ -237,15 +237,20 @@ def _stages(checked: Checked, stages: Sequence[Stage]) -> Iterator[str]:
         how = "in one shard" if stage.key is None else f"by key: {_spread(stage.key)}"
         yield f"{number}. derives {_names(stage.derives)}, {how}"
         for signature in sorted(stage.handed):
-            where = "is spread anew" if signature in (stage.key or ()) else "goes to all shards"
-            where = "comes together" if stage.key is None else where
-            yield f"   {signature} of stage {home[signature]} {where}"
+            yield f"   {signature} of stage {home[signature]} {_exchange(signature, stage)}"
         if stage.parts:
-            put_together = "several shards find parts of it, which are put together"
-            yield f"   {_names(stage.parts)}: {put_together}"
+            merged = "several shards derive parts of it, which are merged"
+            yield f"   {_names(stage.parts)}: {merged}"
         for rule, why in stage.reasons:
             yield f"   {_place(checked, rule)}: {why}"
     yield "a live stream has no stages: it runs in one shard"
+
+
+def _exchange(signature: Signature, stage: Stage) -> str:
+    """How rows of an earlier stage reach a stage that reads them."""
+    if stage.key is None:
+        return "is collected in one shard"
+    return "is repartitioned by key" if signature in stage.key else "is broadcast to all shards"
 
 
 def _names(signatures: Iterable[Signature]) -> str:

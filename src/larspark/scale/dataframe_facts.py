@@ -1,4 +1,4 @@
-"""Which facts the rows of DataFrames are."""
+"""The sources of a run: DataFrames and Parquet files, and how their rows become facts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,19 +13,19 @@ from larspark.scale.table_facts import Shape, atom_shape, find_facts, order_type
 
 _ATOM = "atom"
 
-# What a run is over: one DataFrame, one for each predicate, or Parquet files.
-Given: TypeAlias = DataFrame | Mapping[str, DataFrame] | str | Path | Sequence[str | Path]
+# The facts of a run: one DataFrame, one for each predicate, or Parquet files.
+FactInput: TypeAlias = DataFrame | Mapping[str, DataFrame] | str | Path | Sequence[str | Path]
 
 
 class Source(NamedTuple):
-    """A DataFrame and the facts that its rows are."""
+    """A DataFrame and how its rows become facts."""
 
     frame: DataFrame
     shape: Shape
 
     @property
     def schema(self) -> Any:
-        """The columns and their types, as Arrow has them."""
+        """The columns and their types as an Arrow schema."""
         return self.frame.limit(0).toArrow().schema
 
     @property
@@ -40,13 +40,13 @@ def find_sources(
     mapping: str | None,
     order: str | None,
 ) -> tuple[Source, ...]:
-    """The sources of a run, in the order in which their facts arrive at one time point."""
+    """The sources of a run, in the arrival order of their facts at one time point."""
     if isinstance(facts, DataFrame):
         return tuple(_of_one_frame(facts, time, mapping, order))
     if mapping is not None:
-        _refuse("a mapping is for one DataFrame, and there is one for each predicate")
+        _refuse("a mapping needs a single DataFrame, but there is one for each predicate")
     if time is None:
-        _refuse("nothing says which column is the time", 'name it, e.g. `time="ts"`')
+        _refuse("the time column is not named", 'name it, e.g. `time="ts"`')
     if not facts:
         _refuse("there is no DataFrame")
     return tuple(
@@ -63,14 +63,14 @@ def find_file_sources(
 ) -> tuple[FileSource, ...]:
     """The sources of a run over Parquet files."""
     if mapping is None:
-        message = "nothing says which facts the rows of the files are"
+        message = "the rows of the files have no mapping to facts"
         _refuse(message, 'map columns to atoms, e.g. `map="ts -> temp(sensor, value)"`')
     shapes = [Shape(n, each, order) for n, each in enumerate(_mappings(mapping, time))]
     return tuple(file_sources(places, shapes))
 
 
 def check_sources(sources: Iterable[Source | FileSource], tick: int | None) -> None:
-    """Everything about the columns that keeps rows from being facts, at once."""
+    """Raise all problems of the columns at once."""
     problems: list[Problem] = []
     orders: dict[Any, str] = {}
     for source in sources:
@@ -102,22 +102,22 @@ def _of_one_frame(
             yield Source(frame, Shape(place, each, order))
         return
     if _ATOM not in frame.columns:
-        message = "nothing says which facts the rows are: there is neither a mapping nor `atom`"
+        message = "the rows have no mapping to facts, and there is no column `atom`"
         _refuse(message, 'map columns to atoms, e.g. `map="ts -> temp(sensor, value)"`')
     if time is None:
-        _refuse("nothing says which column is the time", 'name it, e.g. `time="ts"`')
+        _refuse("the time column is not named", 'name it, e.g. `time="ts"`')
     yield Source(frame, atom_shape(0, time, _ATOM, order))
 
 
 def _mappings(text: str, time: str | None) -> tuple[FactMapping, ...]:
     mappings = parse_mappings(text)
     if time is not None and any(each.time != time for each in mappings):
-        _refuse(f"the time is `{time}`, and the mapping names another column", "name one")
+        _refuse(f"the time is `{time}`, but the mapping names another column", "name only one")
     return mappings
 
 
 def _by_columns(predicate: str, columns: list[str], time: str, order: str | None) -> FactMapping:
-    """Every column but the time and the order is an argument."""
+    """Every column except the time and the order is an argument."""
     arguments = [ColumnName(name) for name in columns if name not in (time, order)]
     return FactMapping(time, predicate, tuple(arguments))
 

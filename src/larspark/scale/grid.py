@@ -1,4 +1,4 @@
-"""The pieces that a run is cut into: shards of keys times slices of time."""
+"""The grid of a run: shards of keys times slices of time, chosen from the survey of the data."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.scale.cuts import Cuts
 from larspark.scale.survey import Survey
 
-# Pieces with fewer facts than this are not worth their own task.
+# A piece with fewer facts is not worth a task of its own.
 SMALL_PIECE = 50_000
-# A piece is held in memory by the task that works on it.
+# A task holds its piece in memory.
 LARGE_PIECE = 2_500_000
-# Slices shorter than so many lookbacks would spend more on the overlap than they gain.
+# Shorter slices, in lookbacks, spend more on the overlap than they gain.
 _LOOKBACKS = 4
-# Slices longer than so many lookbacks read little twice.
+# Longer slices, in lookbacks, read few facts twice.
 _MANY_LOOKBACKS = 10
-# With fewer keys an engine is slower on each of them: it takes a limited time in at once.
+# With fewer keys an engine needs longer per fact: its batches are limited in time.
 _MANY_KEYS = 256
-# A shard with so much more than its share makes all others wait.
+# A shard that exceeds its fair share by this factor delays all others.
 _UNEVEN = 1.2
 
 
@@ -49,30 +49,30 @@ class Grid:
         return piece // len(self.starts)
 
     def slice(self, piece: int) -> tuple[int, int]:
-        """The first and the last time point that a piece answers."""
+        """The first and the last time point that a piece gives answers for."""
         number = piece % len(self.starts)
         after = self.starts[number + 1 :]
         return self.starts[number], after[0] - 1 if after else self.last
 
     def timeline_start(self, piece: int) -> int:
-        """Where the timeline of a piece starts, so that its answers miss nothing."""
+        """The start of the timeline of a piece: its slice and the lookback before it."""
         return max(self.starts[0], self.slice(piece)[0] - self.lookback)
 
 
 def wanted_pieces(facts: int, parallelism: int) -> int:
-    """How many pieces keep all cores busy, without small ones or ones too large for memory.
+    """How many pieces keep all cores busy and are neither tiny nor too large for memory.
 
     >>> wanted_pieces(1_000, 8), wanted_pieces(200_000, 8), wanted_pieces(30_000_000, 8)
     (1, 4, 16)
     """
     if facts // SMALL_PIECE < parallelism:
         return max(1, facts // SMALL_PIECE)
-    # As many rounds as memory asks for, each with work for every core.
+    # As many rounds as memory requires, each with work for every core.
     return parallelism * ceil(facts / (LARGE_PIECE * parallelism))
 
 
 def choose_shards(wanted: int, buckets: Sequence[int]) -> int:
-    """How many shards: the pieces wanted, or twice as many where keys do not spread evenly.
+    """The number of shards: the wanted pieces, or twice as many where keys are skewed.
 
     >>> choose_shards(2, [10] * 1024), choose_shards(2, [500, 10, 10, 10]), choose_shards(8, [5, 0])
     (2, 4, 1)
@@ -86,7 +86,7 @@ def choose_shards(wanted: int, buckets: Sequence[int]) -> int:
 
 
 def short_overlap(slices: int, length: int, lookback: int) -> bool:
-    """Is a timeline so long that slices of it read little twice?
+    """Is a timeline so long that its slices read few facts twice?
 
     >>> short_overlap(4, 1_000, 20), short_overlap(4, 1_000, 200)
     (True, False)
@@ -95,7 +95,7 @@ def short_overlap(slices: int, length: int, lookback: int) -> bool:
 
 
 def many_keys(shards: int, buckets: Sequence[int]) -> bool:
-    """Has each of so many shards enough keys for its engine to be as fast as with all of them?
+    """Does each shard have enough keys for its engine to be as fast as with all keys?
 
     >>> many_keys(2, [10] * 1024), many_keys(8, [10] * 1024), many_keys(2, [10] * 50)
     (True, False, False)
@@ -104,7 +104,7 @@ def many_keys(shards: int, buckets: Sequence[int]) -> bool:
 
 
 def _loads(buckets: Sequence[int], shards: int) -> npt.NDArray[np.int64]:
-    """How many facts each shard has."""
+    """The number of facts of each shard."""
     loads = np.zeros(shards, dtype=np.int64)
     np.add.at(loads, np.arange(len(buckets)) % shards, np.asarray(buckets, dtype=np.int64))
     return loads
@@ -113,7 +113,7 @@ def _loads(buckets: Sequence[int], shards: int) -> npt.NDArray[np.int64]:
 def choose_slices(
     wanted: int, shards: int, buckets: Sequence[int], length: int, lookback: int
 ) -> int:
-    """How many slices of a timeline; with shards, as many as the largest shard needs.
+    """The number of slices of a timeline; with shards, as many as the largest shard needs.
 
     >>> choose_slices(4, 1, (), length=1_000, lookback=10)
     4
@@ -126,7 +126,7 @@ def choose_slices(
     if shards > 1:
         loads = _loads(buckets, shards)
         fair = max(SMALL_PIECE, int(loads.sum()) // wanted)
-        # A shard that is not much larger than its fair share is as even as keys come.
+        # Keys cannot be spread more evenly than this.
         slices = ceil(int(loads.max()) / fair) if loads.max() > 1.5 * fair else 1
     return max(1, min(slices, length // max(1, _LOOKBACKS * lookback)))
 
@@ -134,9 +134,9 @@ def choose_slices(
 def slice_starts(
     first: int, last: int, slices: int, times: Sequence[int], weights: Sequence[int]
 ) -> tuple[int, ...]:
-    """Where slices start, so that each holds about as many facts; at most so many slices.
+    """The starts of at most `slices` slices that hold about the same number of facts each.
 
-    `times` are a sample of the facts' times, each standing for `weights` facts.
+    `times` are a sample of the facts' times, each representing `weights` facts.
 
     >>> slice_starts(0, 99, 4, range(0, 100, 10), [1] * 10)
     (0, 20, 40, 70)
@@ -153,54 +153,61 @@ def slice_starts(
     return tuple(sorted({first, *starts}))
 
 
-class Wish(NamedTuple):
-    """How many shards and slices a user asks for; None leaves it to the data."""
+class RequestedCuts(NamedTuple):
+    """The numbers of shards and slices that the user requests; None: chosen from the data."""
 
     shards: int | None = None
     slices: int | None = None
 
 
-def allowed_cuts(cuts: Cuts, hindsight: bool, wish: Wish) -> Cuts:
-    """The cuts that a run may use; what was asked for and cannot be is refused."""
+def allowed_cuts(cuts: Cuts, hindsight: bool, requested: RequestedCuts) -> Cuts:
+    """The cuts that a run may use; a requested cut that is impossible is an error."""
     if hindsight:
-        ahead = "with hindsight an answer can look at the whole future"
+        ahead = "with hindsight an answer can depend on the whole future"
         cuts = replace(cuts, lookback=None, time_obstacles=(*cuts.time_obstacles, ahead))
     problems = []
-    for name, number in zip(("shards", "slices"), wish, strict=True):
+    for name, number in zip(("shards", "slices"), requested, strict=True):
         if number is not None and number < 1:
             problems.append(Problem("L482", f"{name} cannot be {number}", hint="1 or more"))
-    if wish.shards is not None and wish.shards > 1 and cuts.key is None and not cuts.stages:
+    if (
+        requested.shards is not None
+        and requested.shards > 1
+        and cuts.key is None
+        and not cuts.stages
+    ):
         problems.append(_impossible("shards", cuts.key_obstacles))
-    if wish.slices is not None and wish.slices > 1 and cuts.lookback is None:
+    if requested.slices is not None and requested.slices > 1 and cuts.lookback is None:
         problems.append(_impossible("slices", cuts.time_obstacles))
     if problems:
         raise LarsparkError(problems)
     return cuts
 
 
-def lay_out(cuts: Cuts, wish: Wish, seen: Survey, first: int, last: int, parallelism: int) -> Grid:
-    """The grid of a run over [first, last], chosen from the data where nobody wished for it.
+def choose_grid(
+    cuts: Cuts, requested: RequestedCuts, survey: Survey, first: int, last: int, parallelism: int
+) -> Grid:
+    """The grid of a run over [first, last], chosen from the data unless requested.
 
-    More than one shard without a key for the whole program means stages.
+    Without a key for the whole program, more than one shard means stages.
     """
-    wanted = wanted_pieces(seen.facts, parallelism)
+    wanted = wanted_pieces(survey.facts, parallelism)
     length = last - first + 1
-    shards, slices = wish
+    shards, slices = requested
     if shards is None:
         keyed = cuts.key is not None or cuts.stages_pay
-        shards = choose_shards(wanted, seen.buckets) if keyed else 1
+        shards = choose_shards(wanted, survey.buckets) if keyed else 1
         sliced = cuts.lookback is not None and short_overlap(wanted, length, cuts.lookback)
         if cuts.key is None and cuts.lookback is not None:
-            # Slices are simpler than stages, so stages are for what slices cannot do.
+            # Slices are simpler than stages and preferred where they suffice.
             sliced |= choose_slices(wanted, 1, (), length, cuts.lookback) >= wanted
         at_once = cuts.key is not None and 1 < shards == wanted <= parallelism
-        if slices is None and sliced and not (at_once and many_keys(shards, seen.buckets)):
+        if slices is None and sliced and not (at_once and many_keys(shards, survey.buckets)):
             shards = 1
     if slices is None:
         slices = 1
         if cuts.lookback is not None:
-            slices = choose_slices(wanted, shards, seen.buckets, length, cuts.lookback)
-    starts = slice_starts(first, last, slices, seen.times, seen.weights)
+            slices = choose_slices(wanted, shards, survey.buckets, length, cuts.lookback)
+    starts = slice_starts(first, last, slices, survey.times, survey.weights)
     return Grid(shards, starts, last, cuts.lookback or 0)
 
 

@@ -1,36 +1,41 @@
-"""What executors are told: the program as text and everything a run was set to, as JSON.
+"""Jobs: a run as plain data, prepared on the driver, sent to executors as JSON, loaded there.
 
-Nothing that an engine made travels. Each process reads and checks the program once and keeps it.
+A job holds the program as text and all settings of the run. No engine state is sent: each process
+parses and checks the program once and caches it.
 """
 
 import json
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.analysis.partition import Key
 from larspark.analysis.stages import Stage, find_stages, kept_apart, restricted
-from larspark.base.atoms import Atom, Signature
-from larspark.base.problems import LarsparkError
-from larspark.feeds import parse_ground_atom
-from larspark.language import parse_program
+from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.problems import LarsparkError, Problem, Severity
+from larspark.feeds import parse_ground_atom, read_background
+from larspark.language import parse_program, program_text, tree
 from larspark.language.tree import Rule
 from larspark.logic.traversal import witnesses
 from larspark.run.protocol import Settings
+from larspark.run.registry import choose
 from larspark.run.session import Session
 from larspark.scale.buckets import bucket
-from larspark.scale.grid import Grid
+from larspark.scale.cuts import Cuts, counts_tuples, find_cuts, own_windows
+from larspark.scale.grid import Grid, RequestedCuts, allowed_cuts, choose_grid
+from larspark.scale.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run, in plain data.
+    """A run as plain data.
 
-    `end` is the last time point of the stream, which hindsight looks up to. `key` lists predicate,
-    arity and the place of the key; `everywhere` lists the predicates of background data, whose
-    facts all shards see.
+    `end` is the last time point of the stream, needed for hindsight. `key` lists predicate, arity
+    and the position of the key argument; `everywhere` lists the predicates of background data,
+    whose facts go to all shards.
     """
 
     program: str
@@ -44,47 +49,47 @@ class Job:
     key: tuple[tuple[str, int, int], ...]
     everywhere: tuple[tuple[str, int], ...]
     counts_tuples: bool
-    # Are all answer streams asked for, and not only one?
+    # Whether all answer streams are requested, not only one.
     every_model: bool = False
-    # The number of the stage that the job is, and the shards of stages that have a key.
+    # The number of the stage, if the job is one, and the number of shards of keyed stages.
     stage: int | None = None
     stage_shards: int = 1
 
     def text(self) -> str:
-        """The job as it travels."""
+        """The job as JSON."""
         return json.dumps(asdict(self), sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A job at its destination."""
+    """A job with its program parsed and checked."""
 
     job: Job
     checked: Checked
     background: frozenset[Atom]
     key: Key
     everywhere: frozenset[Signature]
-    # Can a shard give answers for keys of other shards?
-    strays: bool
-    # When the job is a stage: all stages of the program, and the predicates of which a shard has
-    # only what is its own.
+    # Whether a shard can derive answers for keys of other shards.
+    must_filter_answers: bool
+    # If the job is a stage: all stages of the program, and the predicates of which a shard derives
+    # only its own atoms.
     stages: tuple[Stage, ...] = ()
-    apart: frozenset[Signature] = frozenset()
+    shard_local: frozenset[Signature] = frozenset()
 
     def session(self, start: int) -> Session:
-        """A session of the program whose timeline starts here."""
+        """A session of the program with a timeline that starts at `start`."""
         settings = Settings(start, self.job.hindsight, self.job.until)
         return Session(self.checked, self.background, self.job.engine, settings)
 
     def owner(self, atom: Atom) -> int:
-        """The shard that an atom belongs to; the first has all that have no key."""
+        """The shard that owns an atom; the first shard owns all atoms without a key."""
         place = self.key.get(atom.signature)
         return 0 if place is None else bucket(atom.args[place]) % self.job.grid.shards
 
 
 @lru_cache(maxsize=16)
 def load(text: str) -> Loaded:
-    """Read a job; the program is checked once per process."""
+    """Load a job from JSON; cached, so that a process checks the program once."""
     data = json.loads(text)
     grid = data.pop("grid")
     job = Job(
@@ -101,13 +106,13 @@ def load(text: str) -> Loaded:
     signatures = {atom.signature for atom in atoms}
     checked = check(parsed.program, signatures, ends=job.until is not None)
     stages: tuple[Stage, ...] = ()
-    apart: frozenset[Signature] = frozenset()
+    shard_local: frozenset[Signature] = frozenset()
     if job.stage is not None:
         stages = find_stages(checked)
-        apart = kept_apart(checked, stages[job.stage])
+        shard_local = kept_apart(checked, stages[job.stage])
         checked = restricted(checked, stages[job.stage])
     key = {Signature(name, arity): place for name, arity, place in job.key}
-    # Background data is in all shards, also of predicates that the stream has, too.
+    # Background data is in all shards, even for predicates that also occur in the stream.
     local = key.keys() - checked.background_signatures
     return Loaded(
         job,
@@ -115,14 +120,15 @@ def load(text: str) -> Loaded:
         atoms,
         key,
         frozenset(Signature(name, arity) for name, arity in job.everywhere),
-        strays=bool(checked.elements) or not all(_needs_facts(r, local) for r in checked.rules),
+        must_filter_answers=bool(checked.elements)
+        or not all(_needs_facts(r, local) for r in checked.rules),
         stages=stages,
-        apart=apart,
+        shard_local=shard_local,
     )
 
 
 def _needs_facts(rule: Rule, local: AbstractSet[Signature]) -> bool:
-    """Does a rule fire only where facts of its key are?
+    """Does a rule fire only in the shard that has facts of its key?
 
     >>> from larspark.language import parse_program
     >>> program = parse_program("p(X) :- k(X), not [5] some a(X). q(X) :- [5] some a(X).").program
@@ -130,3 +136,140 @@ def _needs_facts(rule: Rule, local: AbstractSet[Signature]) -> bool:
     [False, True]
     """
     return any(not witnesses(formula).isdisjoint(local) for formula in rule.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A checked program with its background data, settings, and the cuts that it may use."""
+
+    checked: Checked
+    background: frozenset[Atom]
+    engine: str
+    settings: Settings
+    cuts: Cuts
+    requested: RequestedCuts
+    every_model: bool = False
+
+    @property
+    def tick(self) -> int | None:
+        tick = self.checked.program.tick
+        return None if tick is None else tick.microseconds
+
+    def job(self, survey: Survey, to: int | None, parallelism: int) -> Job | None:
+        """The job for surveyed data; None when there is no time point to answer."""
+        timeline = self._timeline(survey, to)
+        if timeline is None:
+            return None
+        first, last = timeline
+        grid = choose_grid(self.cuts, self.requested, survey, first, last, parallelism)
+        return self.job_on(grid, end=last if survey.last is None else survey.last)
+
+    def stages(self, job: Job) -> list[Job]:
+        """The stages of a job, each a job of its own; empty when the job is not run in stages."""
+        if self.cuts.key is not None or job.grid.shards == 1:
+            return []
+        found = []
+        for number, stage in enumerate(self.cuts.stages):
+            shards = 1 if stage.key is None else job.grid.shards
+            found.append(
+                replace(
+                    job,
+                    grid=replace(job.grid, shards=shards),
+                    key=_key_list(stage.key),
+                    stage=number,
+                    stage_shards=job.grid.shards,
+                )
+            )
+        return found
+
+    @property
+    def first_key(self) -> Key:
+        """The key of the first stage that has one: it partitions the facts."""
+        keys = (self.cuts.key, *(stage.key for stage in self.cuts.stages))
+        return next(filter(None, keys), {})
+
+    def job_on(self, grid: Grid, end: int) -> Job:
+        """The job on a given grid."""
+        return Job(
+            program=program_text(self.checked.program),
+            background=tuple(sorted(map(atom_text, self.background))),
+            engine=self.engine,
+            hindsight=self.settings.hindsight,
+            until=self.settings.until,
+            end=end,
+            tick=self.tick,
+            grid=grid,
+            key=_key_list(self.cuts.key),
+            everywhere=tuple((p, n) for p, n in sorted(self.checked.background_signatures)),
+            counts_tuples=counts_tuples(self.checked),
+            every_model=self.every_model,
+        )
+
+    def _timeline(self, survey: Survey, to: int | None) -> tuple[int, int] | None:
+        """The first and the last time point to answer, from the data unless given."""
+        times = [element.t for element in self.checked.elements]
+        # A given end extends the timeline, as in a local run.
+        times += [t for t in (survey.first, survey.last, to) if t is not None]
+        first = min(times, default=None) if self.settings.start is None else self.settings.start
+        last = max(times, default=None) if to is None else to
+        return None if first is None or last is None or last < first else (first, last)
+
+
+def prepare(
+    program: str | tree.Program,
+    background: Iterable[Atom | str],
+    engine: str,
+    settings: Settings,
+    requested: RequestedCuts,
+    every_model: bool = False,
+    in_stages: bool = False,
+) -> Prepared:
+    """Prepare a run before its facts are known; all problems are raised at once.
+
+    `in_stages` allows the run to be done in stages.
+    """
+    syntax = _parsed_program(program)
+    atoms = _background(background, syntax)
+    checked = _checked(syntax, atoms, settings)
+    # Chosen on the driver, because executors may have other packages installed.
+    engine = choose(checked, settings).name if engine == "auto" else engine
+    cuts = find_cuts(checked, every_model)
+    if not in_stages or engine != "interval":
+        cuts = replace(cuts, stages=())
+    cuts = allowed_cuts(cuts, settings.hindsight, requested)
+    # An engine that does not support the program raises here, not on an executor.
+    Session(checked, atoms, engine, settings)
+    return Prepared(checked, atoms, engine, settings, cuts, requested, every_model)
+
+
+def _key_list(key: Key | None) -> tuple[tuple[str, int, int], ...]:
+    return tuple((*predicate, place) for predicate, place in (key or {}).items())
+
+
+def _parsed_program(program: str | tree.Program) -> tree.Program:
+    if isinstance(program, tree.Program):
+        return program
+    parsed = parse_program(program)
+    if parsed.program is None:
+        raise LarsparkError(parsed.problems)
+    return parsed.program
+
+
+def _background(given: Iterable[Atom | str], syntax: tree.Program) -> frozenset[Atom]:
+    """All background data, read on the driver: executors need no files."""
+    atoms = {parse_ground_atom(atom) if isinstance(atom, str) else atom for atom in given}
+    for source in syntax.backgrounds:
+        atoms.update(read_background(source.path, source.signature))
+    return frozenset(atoms)
+
+
+def _checked(syntax: tree.Program, atoms: frozenset[Atom], settings: Settings) -> Checked:
+    signatures = {atom.signature for atom in atoms}
+    checked = check(syntax, signatures, ends=settings.until is not None)
+    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
+    for name in own_windows(checked):
+        message = f"the window `{name}` is registered in this process only"
+        errors.append(Problem("L486", message, hint="run this program locally"))
+    if errors:
+        raise LarsparkError(errors)
+    return checked

@@ -1,8 +1,8 @@
-"""Facts in Parquet files, which executors read by themselves: the JVM sees no fact.
+"""Facts in Parquet files, read by the Python workers of the executors without the JVM.
 
-A first reading finds what every split holds, from when to when. Then each piece reads the splits
-of its time and keeps the facts of its keys, and nothing is shuffled. Where there are many shards,
-so that each split would be read too often, splits are read once, packed, and shuffled.
+The survey gives the time span of each split. Then each piece reads the splits of its time span and
+keeps the facts of its keys, without a shuffle. With many shards each split would be read too often;
+then splits are read once, packed, and shuffled.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -20,21 +20,21 @@ from larspark.base.facts import ARGUMENT_TYPES
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.mapping import ColumnName
 from larspark.scale.buckets import bucket_column
-from larspark.scale.failures import telling
 from larspark.scale.job import Loaded, load
-from larspark.scale.pack import pack_partition, shards_of
 from larspark.scale.piece_step import Facts, answer, merged
-from larspark.scale.survey import Group, group_of, survey_partition
+from larspark.scale.problem_transport import reports_problems
+from larspark.scale.shuffle_payloads import pack_partition, shards_of
+from larspark.scale.survey import RowGroup, row_group_statistics, survey_partition
 from larspark.scale.table_facts import Shape, find_facts
 
-# Facts that one task reads; a split is held in memory.
+# Facts of one split; a task holds a split in memory.
 SPLIT = 500_000
-# With more shards than these, reading every split for each costs more than a shuffle.
+# With more shards, reading each split once for each shard costs more than a shuffle.
 READ_BY_EACH = 4
 _BATCH = 1 << 17
 
 
-# What is done with the answers of a piece, given its number.
+# Converts the answers of a piece, given its number, to rows for Spark.
 Finish: TypeAlias = Callable[[Any, int], Any]
 
 
@@ -47,10 +47,10 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Parquet files and the facts that their rows are, with what the footers say of each split."""
+    """Parquet files, how their rows become facts, and the footer statistics of each split."""
 
     splits: tuple[Split, ...]
-    footers: tuple[tuple[Group, ...], ...]
+    footers: tuple[tuple[RowGroup, ...], ...]
     schema: Any
     shape: Shape
 
@@ -65,7 +65,7 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a piece has to read of one source."""
+    """The splits of one source with their time spans."""
 
     shape: Shape
     extents: tuple[Extent, ...]
@@ -77,51 +77,52 @@ def file_sources(places: str | Path | Sequence[str | Path], shapes: Iterable[Sha
     paths = [path for place in listed for path in _parquet_files(str(place))]
     shapes = list(shapes)
     columns = {name for shape in shapes for name in shape.columns}
-    splits: list[tuple[Split, tuple[Group, ...]]] = []
+    splits: list[tuple[Split, tuple[RowGroup, ...]]] = []
     schema: Any = None
     for path in paths:
         try:
             metadata = parquet.read_metadata(path)
         except (OSError, pa.ArrowException) as error:
-            raise LarsparkError(Problem("L487", f"{path} is no Parquet file: {error}")) from None
+            message = f"{path} is not a Parquet file: {error}"
+            raise LarsparkError(Problem("L487", message)) from None
         found = metadata.schema.to_arrow_schema()
         if schema is None:
             schema = found
         elif not found.equals(schema):
-            message = f"{path} has other columns or types than {paths[0]}"
+            message = f"the columns or types of {path} differ from those of {paths[0]}"
             raise LarsparkError(Problem("L487", message, hint="read them as DataFrames"))
         splits += _splits(path, metadata, columns)
     found, footers = zip(*splits, strict=True) if splits else ((), ())
     return [FileSource(found, footers, schema, shape) for shape in shapes]
 
 
-@telling
+@reports_problems
 def survey_splits(
     numbers: Iterable[pa.RecordBatch],
     splits: Sequence[tuple[Split, Shape]],
     tick: int | None,
     key: Key,
 ) -> Iterator[pa.RecordBatch]:
-    """For every number of a split, one row about its facts."""
+    """The survey row of each numbered split."""
     for number in _numbers(numbers):
         split, shape = splits[number]
         yield from survey_partition(_read(split, shape).to_batches(_BATCH), shape, tick, key)
 
 
-@telling
+@reports_problems
 def pack_splits(
     numbers: Iterable[pa.RecordBatch], splits: Sequence[Split], shape: Shape, job_text: str
 ) -> Iterator[pa.RecordBatch]:
-    """For every number of a split, its facts, packed."""
+    """The packed facts of each numbered split."""
     for number in _numbers(numbers):
         yield from pack_partition(_read(splits[number], shape).to_batches(_BATCH), shape, job_text)
 
 
-@telling
+@reports_problems
 def answer_from_files(
     numbers: Iterable[pa.RecordBatch], parts: Sequence[Part], job_text: str, finish: Finish
 ) -> Iterator[pa.RecordBatch]:
-    """For every number of a piece, its answers."""
+    """The answers of each numbered piece."""
     loaded = load(job_text)
     for piece in _numbers(numbers):
         answers = answer(piece, facts_of(piece, parts, loaded), loaded)
@@ -145,7 +146,7 @@ def _facts_of(piece: int, part: Part, loaded: Loaded) -> Iterator[Facts]:
         rows = _read(extent.split, part.shape)
         keys = _keys(rows, part.shape, loaded)
         if keys is not None:
-            # Before anything else is done with rows of other shards.
+            # Drop the rows of other shards before any other work.
             rows = rows.filter(pa.array(bucket_column(keys) % job.grid.shards == shard))
         for segment in find_facts(rows, part.shape, job.tick).segments:
             table = segment.table.drop_columns(["seq"])
@@ -159,7 +160,7 @@ def _facts_of(piece: int, part: Part, loaded: Loaded) -> Iterator[Facts]:
 
 
 def _keys(rows: Any, shape: Shape, loaded: Loaded) -> Any:
-    """The keys of rows as they are; None where a key has to be found in the facts first."""
+    """The key column of the rows; None where keys are only known once rows are facts."""
     signature = shape.signature
     if loaded.job.grid.shards == 1 or signature is None or signature in loaded.everywhere:
         return None
@@ -172,7 +173,7 @@ def _keys(rows: Any, shape: Shape, loaded: Loaded) -> Any:
 
 
 def first_rows(split: Split, shape: Shape, count: int) -> Any:
-    """A batch of the first rows of a split; None when it has none."""
+    """The first rows of a split as one batch; None when it is empty."""
     with _opened(split) as file:
         groups = list(split.groups[:1])
         batches = file.iter_batches(count, groups, shape.columns, use_threads=False)
@@ -181,7 +182,7 @@ def first_rows(split: Split, shape: Shape, count: int) -> Any:
 
 def _read(split: Split, shape: Shape) -> Any:
     with _opened(split) as file:
-        # Every core has a task of its own.
+        # One thread: every core has a task of its own.
         groups = list(split.groups)
         return file.read_row_groups(groups, columns=shape.columns, use_threads=False)
 
@@ -193,7 +194,7 @@ def _opened(split: Split) -> Iterator[Any]:
             yield file
     except (OSError, IndexError, pa.ArrowException) as error:
         message = f"{split.path} cannot be read: {error}"
-        hint = "every executor has to see the same files, and they must not change during a run"
+        hint = "all executors must see the same files, and files must not change during a run"
         raise LarsparkError(Problem("L487", message, hint=hint)) from None
 
 
@@ -204,11 +205,11 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 
 def _splits(
     path: str, metadata: Any, columns: Collection[str]
-) -> Iterator[tuple[Split, tuple[Group, ...]]]:
-    groups: dict[int, Group] = {}
+) -> Iterator[tuple[Split, tuple[RowGroup, ...]]]:
+    groups: dict[int, RowGroup] = {}
     rows = 0
     for number in range(metadata.num_row_groups):
-        group = group_of(metadata.row_group(number), columns)
+        group = row_group_statistics(metadata.row_group(number), columns)
         if groups and rows + group.rows > SPLIT:
             yield Split(path, tuple(groups)), tuple(groups.values())
             groups, rows = {}, 0
@@ -226,7 +227,7 @@ def _parquet_files(place: str) -> list[str]:
         found = sorted(path.rglob("*.parquet"))
     else:
         found = sorted(path.parent.glob(path.name)) if "*" in path.name else []
-    # Hidden files, and those that begin so, are bookkeeping of whoever wrote the folder.
+    # Files that begin with `.` or `_` are metadata of the writer.
     names = [str(each) for each in found if each.name[0] not in "._"]
     if not names:
         message = f"there are no Parquet files at {place}"

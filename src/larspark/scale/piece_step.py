@@ -1,7 +1,7 @@
-"""The work on one piece: its facts in, its answers out. Arrow to Arrow, and nothing of Spark.
+"""Evaluation of one piece: its facts in, its answers out, Arrow to Arrow, without Spark.
 
-Facts arrive by time, then by the order column if there is one, then as the shapes of the run are
-listed, then by their text: the same order however the data were spread before.
+Facts are ordered by time, then by the order column if there is one, then by their source, then by
+their text: the order does not depend on how the data was partitioned.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,8 +26,8 @@ SPARK_MODEL_SCHEMA = "t long, model long, atom string"
 
 
 def answer_piece(packed: pa.Table, loaded: Loaded) -> pa.Table:
-    """The answers of one piece whose facts come packed."""
-    # Every piece has a row without facts, so that it is worked on although it has none.
+    """The answers of one piece from its packed facts."""
+    # Every piece has a row without a payload, so that it is evaluated even without facts.
     rows = (row for row in packed.to_pylist() if row["payload"] is not None)
     facts = unpacked((row["place"], row["predicate"], row["payload"]) for row in rows)
     return answer(packed["piece"][0].as_py(), facts, loaded)
@@ -41,7 +41,7 @@ def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
     segments = in_arrival_order(facts, job.counts_tuples)
     session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if session.start is not None and session.start < first:
-        # The overlap with the slice before: its facts count, its answers do not.
+        # The overlap with the slice before: its facts are needed, its answers are not.
         session.advance(first - 1)
     if job.every_model:
         return _models(session, first, last)
@@ -50,7 +50,7 @@ def answer(piece: int, facts: Sequence["Facts"], loaded: Loaded) -> pa.Table:
 
 
 def with_notes(answers: pa.Table, notes: Sequence[str], last: int) -> pa.Table:
-    """Answers up to a time point and what a user should know, as rows that hold at no time.
+    """Answers up to a time point, and notes for the user as rows with an empty interval.
 
     >>> answers = SCHEMA.empty_table()
     >>> with_notes(answers, ["one of several"], 9).to_pylist()
@@ -58,15 +58,15 @@ def with_notes(answers: pa.Table, notes: Sequence[str], last: int) -> pa.Table:
     """
     if not notes:
         return answers
-    # Beyond the last time point they touch no slice.
+    # Beyond the last time point they touch no slice boundary.
     columns = [list(notes), [last + 2] * len(notes), [last + 1] * len(notes)]
     return pa.concat_tables([answers, pa.table(columns, schema=SCHEMA)])
 
 
 def shard_answers(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
-    """The answers that a shard gives, as maximal intervals.
+    """The answers of a shard as maximal intervals.
 
-    Where there is no answer stream there is a row without an atom.
+    A row without an atom marks time points without an answer stream.
     """
     table = _owned(answers, shard, loaded)
     if loaded.job.engine == "interval" or shard > 0:
@@ -75,10 +75,10 @@ def shard_answers(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
 
 
 def _models(session: Session, first: int, last: int) -> pa.Table:
-    """The outputs of all answer streams at every time point, each different one once.
+    """The distinct outputs of all answer streams at every time point.
 
-    They are numbered by their sorted texts, so that the numbers are the same in every slice. An
-    output without atoms has one row without an atom.
+    They are numbered in the order of their sorted texts, so that numbers do not depend on the
+    slices. An output without atoms has one row without an atom.
     """
     rows: list[tuple[int, int, str | None]] = []
     for t in range(first, last + 1):
@@ -108,7 +108,7 @@ def _inconsistent(answers: Answers) -> pa.Table:
 
 
 class Facts(NamedTuple):
-    """Facts of one predicate with arguments of the same types; `place` is that of their shape."""
+    """Facts of one predicate with the same argument types; `place` is that of their shape."""
 
     place: int
     predicate: str
@@ -116,23 +116,23 @@ class Facts(NamedTuple):
 
 
 def unpacked(packed: Iterable[tuple[int, str, bytes]]) -> list[Facts]:
-    """Places, predicates and payloads as facts."""
+    """The facts of payloads, given as (place, predicate, payload)."""
     tables = ((p, name, pa.ipc.open_stream(payload).read_all()) for p, name, payload in packed)
     return merged(Facts(*each) for each in tables)
 
 
 def merged(facts: Iterable[Facts]) -> list[Facts]:
-    """Facts from the same place with the same predicate and types, in one table each.
+    """One table for all facts of the same place, predicate and types.
 
-    Tables that follow one another in time do so afterwards, and need no sorting then.
+    Tables are concatenated in the order of their first time point, which avoids sorting later.
     """
-    gathered: dict[tuple[int, str, tuple[str, ...]], list[pa.Table]] = {}
+    groups: dict[tuple[int, str, tuple[str, ...]], list[pa.Table]] = {}
     for place, predicate, table in facts:
         kinds = tuple(map(str, table.schema.types))
-        gathered.setdefault((place, predicate, kinds), []).append(table)
+        groups.setdefault((place, predicate, kinds), []).append(table)
     return [
         Facts(place, predicate, pa.concat_tables(sorted(tables, key=_begin)).combine_chunks())
-        for (place, predicate, _), tables in sorted(gathered.items(), key=lambda item: item[0])
+        for (place, predicate, _), tables in sorted(groups.items(), key=lambda item: item[0])
     ]
 
 
@@ -141,7 +141,7 @@ def _begin(table: pa.Table) -> int:
 
 
 def in_arrival_order(facts: Sequence[Facts], counts_tuples: bool) -> list[Segment]:
-    """The facts as columns, numbered in the order of their arrival."""
+    """The facts as segments, numbered in arrival order."""
     segments = []
     for (_, predicate, table), seq in zip(facts, _arrivals(facts, counts_tuples), strict=True):
         arguments = [name for name in table.column_names if name not in ("t", ORDER)]
@@ -158,7 +158,7 @@ def _ascending(numbers: npt.NDArray[np.int64]) -> bool:
 
 
 def _arrivals(facts: Sequence[Facts], counts_tuples: bool) -> list[npt.NDArray[np.int64]]:
-    """The number of arrival of every fact of every table."""
+    """The arrival number of each fact of each table."""
     if not facts:
         return []
     tables = [table for _, _, table in facts]
@@ -166,7 +166,7 @@ def _arrivals(facts: Sequence[Facts], counts_tuples: bool) -> list[npt.NDArray[n
         return [np.arange(tables[0].num_rows)]
     keys = {"t": pa.concat_arrays([_flat(table["t"]) for table in tables])}
     if counts_tuples:
-        # Within a time point the order matters to tuple windows alone.
+        # Within a time point the order matters to tuple windows only.
         if ORDER in tables[0].column_names:
             keys[ORDER] = pa.concat_arrays([_flat(table[ORDER]) for table in tables])
         keys["place"] = pa.array(np.repeat([f[0] for f in facts], [t.num_rows for t in tables]))
@@ -193,11 +193,11 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _owned(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
-    """The answers that belong to this shard.
+    """The answers that this shard owns.
 
-    What follows without facts of the stream follows in every shard, and is given by one.
+    Atoms that follow without facts of the stream are derived by every shard and emitted by one.
     """
-    if loaded.job.grid.shards == 1 or not loaded.strays:
+    if loaded.job.grid.shards == 1 or not loaded.must_filter_answers:
         return answers.table().cast(SCHEMA)
     rows = [row for row in answers.intervals() if loaded.owner(row[0]) == shard]
     return pa.table(

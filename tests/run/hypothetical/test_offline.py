@@ -67,7 +67,7 @@ def test_recursion_names_its_rules_and_its_shift() -> None:
     program = "@T alarm(M) :- @T hot(M).\n@T alarm(M) :- @T+2 near(M).\n@T near(M) :- @T alarm(M)."
     assert refusal(program) == (
         "<program>:2:1: error L470: `alarm/1` depends on itself (alarm/1 -> near/1 -> alarm/1, "
-        "lines 2, 3): each round asks for facts 2 time points later, so the facts that make the "
+        "lines 2, 3): each round needs facts 2 time points later, so the facts that make the "
         "query true cannot be listed\n"
         "  hint: bound the recursion by a window, such as `[10] @T p(X)` in the body"
     )
@@ -75,13 +75,13 @@ def test_recursion_names_its_rules_and_its_shift() -> None:
 
 def test_recursion_over_other_arguments_is_endless_too() -> None:
     program = "@T reach(X,Y) :- @T edge(X,Y). @T reach(X,Z) :- @T edge(X,Y), @T reach(Y,Z)."
-    assert "each round asks for more facts" in refusal(program, "@T reach(a,X)")
+    assert "each round needs more facts" in refusal(program, "@T reach(a,X)")
 
 
 def test_tuple_windows_are_refused_with_the_reason() -> None:
     assert refusal("alarm(M) :- [#3] some hot(M).") == (
-        "<program>:1:13: error L472: a tuple window has no fixed size in time: which facts lie in "
-        "it depends on all facts still to come\n  hint: use a time window such as `[5]`"
+        "<program>:1:13: error L472: a tuple window has no fixed size in time: its content depends "
+        "on all future facts\n  hint: use a time window such as `[5]`"
     )
 
 
@@ -92,16 +92,19 @@ def test_tuple_windows_are_refused_with_the_reason() -> None:
         ("alarm(M) :- hot(M), [*] always cold(M).", "without a window of fixed size"),
         ("alarm(M) :- [5] some [3] always hot(M).", "windows inside each other"),
         ("alarm(M) :- [mine(3)] some hot(M).", "is not known ahead of time"),
-        ("warm(M) :- hot(M). @T alarm(M) :- @T hot(M), not @T warm(M).", "when one looks"),
+        (
+            "warm(M) :- hot(M). @T alarm(M) :- @T hot(M), not @T warm(M).",
+            "the evaluation time",
+        ),
         (":- hot(M). alarm(M) :- hot(M).", "one atom"),
         ("alarm(M) at T+D :- @T hot(M, D).", "a variable shifted by a number"),
         (
             "@T bad(M) :- @T hot(M). @T bad(M) :- @T loud(M). alarm(M) :- [99] always bad(M).",
-            "too many ways",
+            "too many combinations",
         ),
         (
             "@T bad(M) :- @T hot(M). @T bad(M) :- @T loud(M). alarm(M) :- [999] always bad(M).",
-            "too many ways",
+            "too many combinations",
         ),
         ("alarm(M) :- [12] always (hot(M) or loud(M)).", "alternatives over time"),
     ],
@@ -120,7 +123,7 @@ def test_rules_that_are_not_connected_are_reported() -> None:
     (warning,) = Hypotheses(checked(program), formula("@T alarm(M)")).warnings
     assert warning.severity is Severity.WARNING
     assert warning.message == (
-        "`T1`, `T2` can be any time away from the head of the rule, so its answers may wait "
+        "`T1`, `T2` can be arbitrarily far from the head of the rule, so its answers may wait "
         "without bound"
     )
 

@@ -265,7 +265,7 @@ def test_large_windows_are_answered_with_a_limit_and_refused_without() -> None:
     bearings.advance(4)
     found = bearings.answers(limit=7)
     assert [(a.answer["T"], len(a.hypotheses)) for a in found[:3]] == [(4, 0), (5, 1), (6, 2)]
-    with pytest.raises(LarsparkError, match="ask for the best ones with a limit"):
+    with pytest.raises(LarsparkError, match="request the best ones with a limit"):
         bearings.answers()
 
 

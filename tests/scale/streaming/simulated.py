@@ -11,10 +11,10 @@ from tests.scale.piecewise import Interval, local_answers
 
 from larspark.base.atoms import Element, atom_text
 from larspark.scale.grid import Grid
-from larspark.scale.job_plan import Prepared
+from larspark.scale.job import Prepared
 from larspark.scale.streaming import shard_step as stepping
-from larspark.scale.streaming.intake import Parcel, pack_for_shards
-from larspark.scale.streaming.stream_job import Live
+from larspark.scale.streaming.intake import ShardMessage, pack_for_shards
+from larspark.scale.streaming.stream_job import StreamJob
 from larspark.scale.table_facts import atom_shape
 
 # An element and the number of its arrival.
@@ -23,8 +23,8 @@ Numbered = tuple[int, Element]
 SCHEMA = pa.schema([("t", pa.int64()), ("atom", pa.string()), ("n", pa.int64())])
 
 
-def live_for(prepared: Prepared, shards: int = 1, **options: Any) -> Live:
-    plain = Live(
+def live_for(prepared: Prepared, shards: int = 1, **options: Any) -> StreamJob:
+    plain = StreamJob(
         job=prepared.job_on(Grid(shards, (0,), 0, 0), end=0).text(),
         start=prepared.settings.start,
         delay=0,
@@ -41,8 +41,8 @@ def live_for(prepared: Prepared, shards: int = 1, **options: Any) -> Live:
 class Simulated:
     """The shards of a stream, and all that they gave so far."""
 
-    def __init__(self, live: Live, ordered: bool = False) -> None:
-        self.live = live
+    def __init__(self, stream_job: StreamJob, ordered: bool = False) -> None:
+        self.stream_job = stream_job
         self.shape = atom_shape(0, "t", "atom", "n" if ordered else None)
         self.states: dict[int, bytes] = {}
         self.rows: list[dict[str, Any]] = []
@@ -64,27 +64,27 @@ class Simulated:
         if random.random() < 0.2:
             # Somebody does the work, and is gone before it is known; it is done again.
             told = vars(self) | {"states": dict(self.states), "rows": list(self.rows)}
-            stepping._ALIVE = random.choice(self._alive)
+            stepping._CACHED = random.choice(self._alive)
             self.take(partitions)
             vars(self).update(told)
-        stepping._ALIVE = random.choice(self._alive)
+        stepping._CACHED = random.choice(self._alive)
         self.take(partitions)
 
     def take(self, partitions: Sequence[Sequence[pa.RecordBatch]], source: int = 0) -> None:
-        parcels: defaultdict[int, list[Parcel]] = defaultdict(list)
-        text = self.live.text()
+        messages: defaultdict[int, list[ShardMessage]] = defaultdict(list)
+        text = self.stream_job.text()
         for batches in partitions:
             for batch in pack_for_shards(batches, source, [self.shape], text):
                 for row in batch.to_pylist():
-                    parcels[row["shard"]].append(Parcel(**row))
-        for shard, mine in parcels.items():
-            stepped = stepping.step(self.states.get(shard), mine, shard, self.live)
-            self.states[shard] = stepped.state
-            self.rows += stepped.rows.to_pylist()
-            self.facts += stepped.facts
-            self.late += stepped.late
-            self.skipped += stepped.skipped
-        if parcels:
+                    messages[row["shard"]].append(ShardMessage(**row))
+        for shard, mine in messages.items():
+            result = stepping.step(self.states.get(shard), mine, shard, self.stream_job)
+            self.states[shard] = result.state
+            self.rows += result.rows.to_pylist()
+            self.facts += result.facts
+            self.late += result.late
+            self.skipped += result.skipped
+        if messages:
             self.answered = {stepping.read_state(state).answered for state in self.states.values()}
 
     @property

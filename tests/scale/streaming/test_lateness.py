@@ -13,15 +13,15 @@ from tests.scale.streaming.simulated import Simulated, final_intervals, live_for
 from larspark.base.atoms import Element, atom_text, fact
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import Prepared, prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import Prepared, prepare
 from larspark.scale.streaming.stream_job import check_choices, time_points
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "40"))
 
 
 def prepared(program: str, **settings: Any) -> Prepared:
-    return prepare(program, (), "auto", Settings(**settings), Wish())
+    return prepare(program, (), "auto", Settings(**settings), RequestedCuts())
 
 
 def started(program: str, shards: int = 1, **options: Any) -> Simulated:
@@ -38,7 +38,7 @@ def test_late_facts_are_counted_and_change_nothing() -> None:
         random = Random(seed)
         program = keyed_programs.random_program(random)
         background = keyed_programs.random_background(random)
-        ready = prepare(program, background, "auto", Settings(), Wish())
+        ready = prepare(program, background, "auto", Settings(), RequestedCuts())
         elements = keyed_programs.random_elements(random)
         coming = random.sample(list(enumerate(elements)), len(elements))
         shards = random.choice([1, 3]) if ready.cuts.key is not None else 1

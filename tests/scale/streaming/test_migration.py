@@ -14,8 +14,8 @@ from tests.scale.streaming.simulated import Simulated, live_for, out_of_order, r
 from larspark.base.atoms import Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import Prepared, prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import Prepared, prepare
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "30"))
 
@@ -54,7 +54,7 @@ def compare(
     taken_over: list[tuple[Prepared, int]] = [(old, -1)]
     for number, batch in enumerate(batches):
         if number == change:
-            run.live = live_for(new, shards, **options)
+            run.stream_job = live_for(new, shards, **options)
             taken_over.append((new, -1 if run.closed is None else run.closed))
         before = dict(run.states)
         try:
@@ -89,7 +89,7 @@ def test_keyed_programs_take_over_in_any_shards() -> None:
                 keyed_programs.random_background(random),
                 "auto",
                 Settings(start),
-                Wish(),
+                RequestedCuts(),
             )
             for _ in range(2)
         ]
@@ -110,7 +110,7 @@ def test_programs_of_any_kind_take_over_or_are_refused() -> None:
                     case.background,
                     "auto",
                     Settings(case.start, until=case.until),
-                    Wish(),
+                    RequestedCuts(),
                 )
                 for case in cases
             ]
@@ -123,7 +123,7 @@ def test_programs_of_any_kind_take_over_or_are_refused() -> None:
 
 
 def run_of(program: str, shards: int = 1, **options: Any) -> Simulated:
-    ready = prepare(program, (), "auto", Settings(options.get("start")), Wish())
+    ready = prepare(program, (), "auto", Settings(options.get("start")), RequestedCuts())
     return Simulated(live_for(ready, shards, **{"on_program_change": "migrate", **options}))
 
 
@@ -161,9 +161,9 @@ def test_the_new_program_sees_facts_from_before_the_change(before: Simulated) ->
 
 def test_a_rule_that_looks_back_too_far_is_named(before: Simulated) -> None:
     assert refusal(before, run_of("p(X) :- [3] some a(X). q(X) :- [5] always a(X).")) == (
-        "L491 the checkpoint cannot be migrated to this program: it looks back 5 time points, and "
-        "the facts of 3 are kept; line 2, `q(X) :- [5] always a(X).`: it looks for `a(X)` further "
-        "back"
+        "L491 the checkpoint cannot be migrated to this program: it looks back 5 time points, but "
+        "the facts of only 3 are kept; line 2, `q(X) :- [5] always a(X).`: it looks for `a(X)` "
+        "further back"
     )
 
 
@@ -184,7 +184,7 @@ def test_windows_without_a_bound_are_refused_once_facts_were_forgotten(before: S
 def test_facts_that_the_old_program_did_not_read_are_missing(before: Simulated) -> None:
     assert refusal(before, run_of("p(X) :- [3] some a(X). q(X) :- b(X).")) == (
         "L491 the checkpoint cannot be migrated to this program: the old program did not read "
-        "`b/1`, so these facts were not taken in"
+        "`b/1`, so these facts were dropped"
     )
 
 
@@ -196,7 +196,7 @@ def test_another_key_or_tick_is_refused(choice: str) -> None:
     with pytest.raises(LarsparkError) as caught:
         feed(gone_on(old, other), (9, "a x y"))
     assert str(caught.value).splitlines()[0] == (
-        "error L494: the facts of `a/2` lie in the shards by argument 1, not by argument 2"
+        "error L494: the facts of `a/2` are sharded by argument 1, not by argument 2"
     )
     ticking = run_of("#tick 1 s. p(X) :- [3] some a(X, Y).", 2, on_program_change=choice)
     with pytest.raises(LarsparkError, match="made with another `#tick`"):

@@ -23,8 +23,8 @@ from tests.scale.streaming.simulated import final_intervals, out_of_order
 from larspark.base.atoms import Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import prepare
 
 pytest.importorskip("pyspark")
 from larspark.scale.streaming.stream_query import stream
@@ -107,7 +107,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_doubled(
     assert kills == KILLS
     with running(tmp_path, sink) as process:
         assert process.wait(timeout=200) == 0
-    prepared = prepare(killed.PROGRAM, (), "auto", Settings(), Wish())
+    prepared = prepare(killed.PROGRAM, (), "auto", Settings(), RequestedCuts())
     closed = max(element.t for element in coming) - killed.DELAY - 1
     expected = final_intervals(prepared, arrivals(elements, ordered=False), closed)
     assert len(expected) > 50

@@ -9,8 +9,8 @@ from tests.scale.streaming.simulated import Simulated, live_for
 from larspark.base.atoms import Element, fact
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import prepare
 from larspark.scale.streaming.shard_state import read_state
 
 OLD = "p(X) :- [1] some a(X)."
@@ -19,7 +19,7 @@ NEW = "p(X) :- [3] some a(X). q(X) :- a(X)."
 
 def run_of(program: str, shards: int = 1, background: Any = (), **options: Any) -> Simulated:
     settings = Settings(options.get("start"))
-    ready = prepare(program, background, "auto", settings, Wish())
+    ready = prepare(program, background, "auto", settings, RequestedCuts())
     return Simulated(live_for(ready, shards, **options))
 
 
@@ -73,7 +73,7 @@ def test_another_program_is_refused_with_the_lines_that_differ(before: Simulated
 def test_other_background_data_and_settings_are_another_program(before: Simulated) -> None:
     other = refusal(before, run_of(OLD, background=["k(1)"], start=3))
     assert other == (
-        "L491 the checkpoint belongs to another program: the background data are others; "
+        "L491 the checkpoint belongs to another program: the background data differs; "
         "start was None and is 3"
     )
 

@@ -20,8 +20,8 @@ from larspark.base.atoms import Atom, Element
 from larspark.base.problems import LarsparkError
 from larspark.language import tree
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import prepare
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "40"))
 
@@ -34,15 +34,15 @@ def compare(
     settings: Settings,
 ) -> set[str]:
     """Run a stream in random micro-batches, in each number of shards; what was tried."""
-    prepared = prepare(program, background, "auto", settings, Wish())
+    prepared = prepare(program, background, "auto", settings, RequestedCuts())
     ordered = random.random() < 0.5
     delay = random.choice([0, 1, 3, 8])
     coming = out_of_order(elements, delay, random)
     tried: set[str] = set()
     for shards in [1] if prepared.cuts.key is None else [1, 2, 5]:
         form = random.choice(["intervals", "changes"])
-        live = live_for(prepared, shards, delay=delay, form=form)
-        run = Simulated(live, ordered)
+        stream_job = live_for(prepared, shards, delay=delay, form=form)
+        run = Simulated(stream_job, ordered)
         for batch in random_cuts(coming, random):
             run.micro_batch(batch, random)
             if random.random() < 0.3:
@@ -80,7 +80,7 @@ def test_programs_of_any_kind_give_the_local_answers_in_any_micro_batches() -> N
         case = Generator(random).case()
         settings = Settings(case.start, until=case.until)
         try:
-            prepare(case.program, case.background, "auto", settings, Wish())
+            prepare(case.program, case.background, "auto", settings, RequestedCuts())
         except LarsparkError:
             continue
         tried |= compare(random, case.program, case.background, list(case.elements), settings)

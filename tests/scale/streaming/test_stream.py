@@ -23,8 +23,8 @@ from tests.scale.streaming.simulated import (
 from larspark.base.atoms import atom_text
 from larspark.base.problems import LarsparkError
 from larspark.run.protocol import Settings
-from larspark.scale.grid import Wish
-from larspark.scale.job_plan import prepare
+from larspark.scale.grid import RequestedCuts
+from larspark.scale.job import prepare
 from larspark.scale.streaming.intake import shard_keys, spark_hash
 
 pytest.importorskip("pyspark")
@@ -45,7 +45,7 @@ def test_random_programs_in_random_micro_batches_agree_with_the_local_engine(
         background = keyed_programs.random_background(random)
         elements = [e for _ in range(3) for e in keyed_programs.random_elements(random)]
         delay = random.choice([0, 2, 5])
-        prepared = prepare(program, background, "auto", Settings(), Wish())
+        prepared = prepare(program, background, "auto", Settings(), RequestedCuts())
         coming = out_of_order(elements, delay, random)
         batches = [
             [{"t": e.t, "atom": atom_text(e.atom), "n": n} for n, e in batch]
@@ -243,7 +243,7 @@ def test_another_program_is_refused_or_takes_over(spark: Any, tmp_path: Path) ->
     assert problem(caught) == (
         "error L491: the checkpoint belongs to another program: gone: `p(X) :- [1] some a(X).`; "
         "new: `p(X) :- [3] some a(X).`\n"
-        '  hint: begin with a new checkpoint, or let `on_program_change` be "migrate" or "restart"'
+        '  hint: use a new checkpoint, or set `on_program_change` to "migrate" or "restart"'
     )
     run(new, on_program_change="restart")
     # Answered up to 1 by the old program; the new one has seen nothing before 2.
@@ -261,7 +261,7 @@ def test_another_program_takes_over_the_facts_that_are_kept(spark: Any, tmp_path
     put_files(tmp_path / "facts", rows[:5])
     run("p(X) :- [3] some a(X).")
     put_files(tmp_path / "facts", rows[5:], first=5)
-    with pytest.raises(LarsparkError, match="it looks back 5 time points, and the facts of 3"):
+    with pytest.raises(LarsparkError, match="it looks back 5 time points, but the facts of only 3"):
         run("p(X) :- [5] some a(X).")
     run("p(X) :- [2] some a(X). q(X) :- [1,+0] some a(X).")
     # Answered up to 3 by the old program; after that as if the new one had always been there.

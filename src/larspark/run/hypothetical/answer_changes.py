@@ -1,8 +1,8 @@
-"""How answers change over time: new, strengthened, confirmed, refuted.
+"""Changes of answers over time: new, strengthened, confirmed, refuted.
 
-What a candidate stands for is worked out once. Then, as time passes, answers drop out of it when a
-fact they wait for does not come. It is looked at again only where runs go on, where a fact arrives
-that it denies, and when the last absence it hopes for is decided.
+The answers of a candidate are computed once. As time passes, answers are removed when a fact that
+they need does not arrive. A candidate is recomputed only while its runs continue, when a fact
+arrives that it denies, and when the last absence that it assumes is decided.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,31 +22,31 @@ _Answer: TypeAlias = tuple[Slot, ...]
 
 
 class _Entry:
-    """An instance as it was when it was made; since then, absences may have been decided."""
+    """An instance as of its creation; absences may have been decided since."""
 
-    __slots__ = ("_lacking", "_waits", "decided", "instance", "made", "missing")
+    __slots__ = ("_missing_rank", "_waits", "decided", "instance", "made", "missing")
 
     def __init__(self, instance: Instance, made: int) -> None:
         facts = [one.t for one in instance.hypotheses if not one.negated]
-        # What is missing first decides; when no fact is missing, the last absence does.
+        # Decided by the first missing fact; if no fact is missing, by the last absence.
         times = facts or [one.t for one in instance.hypotheses]
         known = [t for t in times if isinstance(t, int)]
         self.decided = (min(known) if facts else max(known)) if known else inf
         self.instance = instance
         self.made = made
         self.missing = len(facts)
-        # Does it hope that something does not come? Then it changes by itself.
+        # Does it assume absences? Then it changes as time passes.
         self._waits = len(facts) < len(instance.hypotheses)
-        self._lacking: Lacking | None = None
+        self._missing_rank: MissingRank | None = None
 
-    def lacking(self, t: int) -> "Lacking":
-        """In this order: what lacks least, rests on least, is decided soonest, and is newest."""
-        if self._lacking is None or self._waits:
-            self._lacking = lacking(self.now(t))
-        return self._lacking
+    def missing_rank(self, t: int) -> "MissingRank":
+        """The rank of the instance at t (see `missing_rank`)."""
+        if self._missing_rank is None or self._waits:
+            self._missing_rank = missing_rank(self.now(t))
+        return self._missing_rank
 
     def now(self, t: int) -> Instance:
-        """The instance at t: what it hoped not to come and did not come is evidence."""
+        """The instance at t: assumed absences up to t have become evidence."""
         instance = self.instance
         if not self._waits:
             return instance
@@ -62,27 +62,27 @@ class _Entry:
 
 
 class _Best(NamedTuple):
-    """The instance of an answer that lacks least, and since when it is known."""
+    """The best instance of an answer, and the time point since which it is known."""
 
     t: int
     instance: Instance
     missing: int
 
 
-class Following:
-    """Compares the answers of a time point with those before, where anything can have changed."""
+class ChangeTracker:
+    """Compares the answers of a time point with the earlier ones, where they can have changed."""
 
     def __init__(self, outlook: Outlook) -> None:
         self._outlook = outlook
         candidates = outlook.candidates
         candidates.journal = {one: None for group in candidates.groups.values() for one in group}
-        # For each candidate its instances, those that are decided first at the end.
+        # The instances of each candidate; those decided first are at the end.
         self._entries: dict[Candidate, list[_Entry]] = {}
         self._pools: dict[_Answer, dict[_Entry, None]] = {}
         self._best: dict[_Answer, _Best] = {}
         self._alarms: list[int] = []
         self._alarmed: dict[int, dict[Candidate, None]] = {}
-        # Who denies an atom, or some atom of a predicate, has to know when it arrives.
+        # The candidates to recompute when a denied atom, or any atom of a predicate, arrives.
         self._deniers: dict[Pattern | Signature, dict[Candidate, None]] = {}
 
     def next_change(self, t: int) -> float:
@@ -90,16 +90,16 @@ class Following:
         return max(t + 1, self._alarms[0]) if self._alarms else inf
 
     def changes(self, t: int, facts: Mapping[Signature, Sequence[Row]]) -> list[Change]:
-        """What happened at t; to be asked at every time point at which something can."""
+        """The changes at t; must be called at every time point at which something can change."""
         journal = self._outlook.candidates.journal or {}
         self._outlook.candidates.journal = {}
-        looked_at = dict.fromkeys((*journal, *self._contradicted(facts)))
+        recomputed = dict.fromkeys((*journal, *self._contradicted(facts)))
         changed: dict[_Answer, None] = {}
         while self._alarms and self._alarms[0] <= t:
             for candidate in self._alarmed.pop(heappop(self._alarms)):
-                if candidate.alive and candidate not in looked_at:
+                if candidate.alive and candidate not in recomputed:
                     changed.update(self._refreshed(candidate, t))
-        for candidate in looked_at:
+        for candidate in recomputed:
             changed.update(self._replaced(candidate, t))
         if any(map(is_general, changed)):
             changed.update(dict.fromkeys((*self._pools, *self._best)))
@@ -126,7 +126,7 @@ class Following:
             if entry.missing:
                 self._remove(entry)
             else:
-                # All facts had come, and now the last absence is decided: it is certain.
+                # All facts have arrived, and the last absence is decided: it is certain.
                 entry.decided = inf
                 left.insert(0, entry)
         if left:
@@ -134,7 +134,7 @@ class Following:
         return changed
 
     def _replaced(self, candidate: Candidate, t: int) -> dict[_Answer, None]:
-        """The answers that changed because the candidate came, changed or went."""
+        """The answers that changed because the candidate was added, changed or removed."""
         changed: dict[_Answer, None] = {}
         for entry in self._entries.pop(candidate, ()):
             self._remove(entry)
@@ -196,17 +196,17 @@ class Following:
             yield self._change(t, ChangeKind.STRENGTHENED, now)
 
     def _least(self, answer: _Answer, general: list[Instance], t: int) -> _Best | None:
-        """The best of the instances of an answer; what lacks least is minimal by itself."""
+        """The best instance of an answer; the one with the lowest rank is always minimal."""
         entries = [*self._pools.get(answer, ())]
         if not entries:
             return None
         if general or self._outlook.contested:
             kept = self._outlook.minimal([entry.now(t) for entry in entries], general, t)
-            ranked = [(lacking(instance), instance) for instance in kept]
+            ranked = [(missing_rank(instance), instance) for instance in kept]
             if not ranked:
                 return None
         else:
-            ranked = [(entry.lacking(t), entry.now(t)) for entry in entries]
+            ranked = [(entry.missing_rank(t), entry.now(t)) for entry in entries]
         least = min(how for how, _ in ranked)
         equal = [instance for how, instance in ranked if how == least]
         best = equal[0]
@@ -227,11 +227,11 @@ def _by_decision(entry: _Entry) -> float:
     return entry.decided
 
 
-Lacking: TypeAlias = tuple[int, int, int, float, float]
+MissingRank: TypeAlias = tuple[int, int, int, float, float]
 
 
-def lacking(instance: Instance) -> Lacking:
-    """In this order: what lacks least, rests on least, is decided soonest, and is newest."""
+def missing_rank(instance: Instance) -> MissingRank:
+    """Sort key: fewest missing facts, hypotheses and evidence, earliest decision, newest."""
     hypotheses, evidence = instance.hypotheses, instance.evidence
     facts = 0
     decided: float = -inf

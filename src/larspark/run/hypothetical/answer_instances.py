@@ -1,4 +1,4 @@
-"""Instances of answers that have variables: what they become when values are put in."""
+"""Substitution in answers with variables: their instances and the restrictions that remain."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -16,24 +16,26 @@ from larspark.run.hypothetical.patterns import (
     Slot,
     Time,
     object_names,
-    put,
-    put_condition,
-    put_pattern,
-    put_time,
+    substitute,
+    substitute_condition,
+    substitute_pattern,
+    substitute_time,
     time_names,
     unify,
 )
 
 
-def put_instance(instance: Instance, bindings: Bindings, background: Background) -> Instance | None:
+def substitute_instance(
+    instance: Instance, bindings: Bindings, background: Background
+) -> Instance | None:
     """The instance with values for some of its variables; None if they are not allowed."""
     where = restricted(instance, bindings, background)
     if where is None:
         return None
     return Instance(
-        tuple(put(slot, bindings) for slot in instance.answer),
-        frozenset(put_literal(literal, bindings) for literal in instance.evidence),
-        frozenset(put_literal(literal, bindings) for literal in instance.hypotheses),
+        tuple(substitute(slot, bindings) for slot in instance.answer),
+        frozenset(substitute_literal(literal, bindings) for literal in instance.evidence),
+        frozenset(substitute_literal(literal, bindings) for literal in instance.hypotheses),
         where,
     )
 
@@ -41,13 +43,13 @@ def put_instance(instance: Instance, bindings: Bindings, background: Background)
 def restricted(
     instance: Instance, bindings: Bindings, background: Background
 ) -> frozenset[Restriction] | None:
-    """What restricts the variables that are left by the bindings; None if they are not allowed."""
+    """The restrictions on the remaining variables; None if the bindings violate one."""
     left = set()
     for condition, negated in instance.where:
         if isinstance(condition, Pattern):
-            restricted = Restriction(put_pattern(condition, bindings), negated)
+            restricted = Restriction(substitute_pattern(condition, bindings), negated)
         else:
-            restricted = Restriction(put_condition(condition, bindings), negated)
+            restricted = Restriction(substitute_condition(condition, bindings), negated)
         allowed = _allowed(restricted, background)
         if allowed is False:
             return None
@@ -57,7 +59,7 @@ def restricted(
 
 
 def _allowed(restriction: Restriction, background: Background) -> bool | None:
-    """Is it met? None as long as that depends on variables."""
+    """Is the restriction satisfied? None while that depends on variables."""
     condition, negated = restriction
     if isinstance(condition, Pattern):
         if any(isinstance(arg, Variable | Time) for arg in condition.args):
@@ -70,12 +72,12 @@ def _allowed(restriction: Restriction, background: Background) -> bool | None:
     return any(solutions((), (condition,), {}, background))
 
 
-def put_literal(literal: Literal, bindings: Bindings) -> Literal:
+def substitute_literal(literal: Literal, bindings: Bindings) -> Literal:
     t = literal.t
     if isinstance(t, Time):
-        t = put_time(t, bindings)
+        t = substitute_time(t, bindings)
         t = t.offset if t.variable == ORIGIN else t
-    return Literal(t, put_pattern(literal.pattern, bindings), literal.negated)
+    return Literal(t, substitute_pattern(literal.pattern, bindings), literal.negated)
 
 
 def specialised(
@@ -94,32 +96,32 @@ def specialised(
                     continue
         if slot != wanted:
             return None
-    special = put_instance(general, bindings, background)
+    special = substitute_instance(general, bindings, background)
     return None if special is None else special._replace(answer=answer)
 
 
 def condensed(instance: Instance, background: Background) -> Instance:
-    """Without hypotheses that say less than others: who needs `p(a)` need not ask for `p(_)`."""
+    """Without hypotheses that others imply: `p(a)` implies `p(_)`."""
     if len(places(instance)) == len(instance.hypotheses):
         return instance
     if not any(map(is_open, instance.hypotheses)):
         return instance
     for image, bindings in images(
-        [*instance.hypotheses], instance.hypotheses, answer_kept(instance)
+        [*instance.hypotheses], instance.hypotheses, answer_variables(instance)
     ):
         if image < instance.hypotheses:
             where = restricted(instance, bindings, background)
             if where is not None and where <= instance.where:
-                evidence = frozenset(put_literal(one, bindings) for one in instance.evidence)
+                evidence = frozenset(substitute_literal(one, bindings) for one in instance.evidence)
                 smaller = Instance(instance.answer, evidence, image, where)
                 return condensed(smaller, background)
     return instance
 
 
 def collapsed(instance: Instance, background: Background) -> Iterator[Instance]:
-    """What the instance becomes where two of its hypotheses are the same fact.
+    """The instances in which two hypotheses are the same fact.
 
-    There it needs less, so that what beats it elsewhere need not beat it there.
+    These need fewer facts, so an answer that beats the general instance need not beat them.
     """
     if len(places(instance)) == len(instance.hypotheses):
         return
@@ -141,15 +143,15 @@ def collapsed(instance: Instance, background: Background) -> Iterator[Instance]:
         if not names.isdisjoint(object_names(second)):
             first, second = second, first
         bindings = unify(first, second)
-        # What a value means for an atom that is denied would have to be found out first.
+        # The effect of a value on denied atoms is not known here.
         if bindings and denied.isdisjoint(bindings):
-            special = put_instance(instance, bindings, background)
+            special = substitute_instance(instance, bindings, background)
             if special is not None:
                 yield special
 
 
-def answer_kept(instance: Instance) -> dict[str, Slot]:
-    """The variables of the answer stay: with values for them it would be another answer."""
+def answer_variables(instance: Instance) -> dict[str, Slot]:
+    """The variables of the answer, bound to themselves: other values give another answer."""
     return {name: Variable(name) for name in object_names(instance.answer)}
 
 
@@ -184,11 +186,11 @@ def _bound(general: Literal, special: Literal, bindings: dict[str, Slot]) -> dic
 
 
 def places(instance: Instance) -> set[tuple[int | Time, Signature]]:
-    """When and of which predicate its hypotheses are."""
+    """The times and predicates of its hypotheses."""
     return {(one.t, one.pattern.signature) for one in instance.hypotheses}
 
 
 def is_open(literal: Literal) -> bool:
-    """Does it depend on values? An absence with wildcards is that of all atoms, whatever values."""
+    """Does it depend on values? A wildcard in an absence does not: it denies all values."""
     kinds = (Variable,) if literal.negated else (Variable, Wildcard)
     return any(isinstance(arg, kinds) for arg in literal.pattern.args)

@@ -1,6 +1,6 @@
-"""Which facts match what a premise says by itself: constants, repetitions, comparisons, data.
+"""Candidates: partial matches of a clause; and the tests that facts have to pass for a premise.
 
-Premises of different clauses often say the same; each fact is looked at once for all of them.
+Premises of different clauses often accept the same facts; each fact is tested once for all of them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +19,8 @@ from larspark.run.hypothetical.patterns import (
     Slot,
     Time,
     object_names,
-    put_condition,
-    put_pattern,
+    substitute_condition,
+    substitute_pattern,
 )
 from larspark.run.hypothetical.temporal_rules import Occurrence
 
@@ -28,7 +28,7 @@ Test: TypeAlias = Callable[[Row], bool]
 
 
 class Recogniser:
-    """Equal for premises that accept the same facts."""
+    """The local conditions of a premise, with a key that is equal for equivalent premises."""
 
     def __init__(self, occurrence: Occurrence) -> None:
         places: dict[str, Slot] = {}
@@ -37,16 +37,16 @@ class Recogniser:
                 places.setdefault(arg.name, Variable(str(position)))
             elif isinstance(arg, Time):
                 places.setdefault(arg.variable, Time(str(position)))
-        self._pattern = put_pattern(occurrence.pattern, places)
-        self._rigid = tuple(put_pattern(pattern, places) for pattern in occurrence.rigid)
-        self._conditions = tuple(put_condition(c, places) for c in occurrence.conditions)
+        self._pattern = substitute_pattern(occurrence.pattern, places)
+        self._rigid = tuple(substitute_pattern(pattern, places) for pattern in occurrence.rigid)
+        self._conditions = tuple(substitute_condition(c, places) for c in occurrence.conditions)
 
     @property
     def key(self) -> tuple[Pattern, tuple[Pattern, ...], tuple[Condition, ...]]:
         return (self._pattern, self._rigid, self._conditions)
 
     def tests(self, background: Background) -> list[Test]:
-        """Tests that a fact has to pass, the cheap ones first."""
+        """The tests that a fact has to pass, cheap ones first."""
         found: list[Test] = []
         for position, arg in enumerate(self._pattern.args):
             if isinstance(arg, Variable) and arg.name != str(position):
@@ -110,7 +110,7 @@ Key: TypeAlias = tuple[Constant | None, ...]
 
 
 class Run:
-    """The same premise met at every time point from `start` to `last`."""
+    """A premise that is met at every time point from `start` to `last`."""
 
     __slots__ = ("_row", "_rows", "candidates", "key", "last", "start")
 
@@ -123,7 +123,7 @@ class Run:
         self._rows: dict[int, list[Row]] | None = None
 
     def add(self, t: int, row: Row, premise: Premise) -> None:
-        """One more fact; where a premise leaves something open, several may come at a time."""
+        """Add a fact; a premise with open positions can have several at a time point."""
         self.last = t
         if not premise.leaves_open:
             self._row = row
@@ -131,7 +131,7 @@ class Run:
         if self._rows is None:
             self._rows = {}
         self._rows.setdefault(t, []).append(row)
-        # Older facts can no longer be part of an answer: time points were added in order.
+        # Older facts cannot be part of an answer any more; time points are added in order.
         while next(iter(self._rows)) < t - premise.kept:
             del self._rows[next(iter(self._rows))]
 
@@ -139,7 +139,7 @@ class Run:
         return (self._row,) if self._rows is None else self._rows[t]
 
 
-# What met a premise: a fact with its time point, or a run.
+# The match of a premise: a fact with its time point, or a run.
 Part: TypeAlias = tuple[int, Row] | Run | None
 
 
@@ -178,7 +178,7 @@ class Candidate:
         self.parts = parts
         self.undecided = undecided
         self.key: Key = tuple([None if v is None else values[v] for v in clause.key])
-        # Where it waits, so that it can be taken out again.
+        # The index entries of the candidate, for its removal.
         self.places: list[tuple[Table, Key]] = []
         self.expiry: float = inf
         self.alive = True
@@ -198,18 +198,18 @@ class Candidate:
         return False
 
     def last_chance(self) -> float:
-        """The time point after which the candidate cannot become an answer, or is forgotten."""
+        """The time point after which the candidate cannot become an answer, or is dropped."""
         high = self.high
-        lacking = self.clause.lacking(self.mask)
-        if not lacking:
-            # It is still wanted at the time point at which it became complete.
+        unmet = self.clause.unmet(self.mask)
+        if not unmet:
+            # It is still needed at the time point at which it became complete.
             return min((high[time] + more for time, more in self.clause.kept), default=inf) + 1
-        chances = [high[premise.time] + premise.first for premise in lacking]
-        for number, premise in enumerate(lacking):
+        chances = [high[premise.time] + premise.first for premise in unmet]
+        for number, premise in enumerate(unmet):
             if premise.floor is not None:
                 chances[number] = max(chances[number], premise.floor)
         return min(chances)
 
 
-# Candidates by the values of the variables that they wait with.
+# Candidates by the values of their bound variables.
 Table: TypeAlias = dict[Key, dict[Candidate, None]]

@@ -1,8 +1,8 @@
-"""A clause: one set of premises of the query, in the form the online step works with.
+"""A clause: one set of premises of the query, compiled for the online step.
 
-Variables are numbered. An environment is a tuple of values, None where a variable is not bound
-yet. The time variables have lower and upper ends; a table of distances carries what becomes known
-about one of them over to the others.
+Variables are numbered. An environment is a tuple of values, None for unbound variables. Time
+variables have lower and upper bounds; a table of distances propagates a bound of one of them to the
+others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ from larspark.run.hypothetical.patterns import (
     Slot,
     Time,
     object_names,
-    put_time,
+    substitute_time,
 )
 from larspark.run.hypothetical.temporal_rules import Denial, Occurrence
 
 Values: TypeAlias = tuple[Constant | None, ...]
-# One end for each time variable; an upper end may be infinite.
+# One bound for each time variable; an upper bound may be infinite.
 Ends: TypeAlias = tuple[float, ...]
-# One value for each time variable; None for those that have no upper end.
+# One value for each time variable; None for those without an upper bound.
 Moments: TypeAlias = tuple[int | None, ...]
 
 
@@ -50,21 +50,21 @@ class Premise:
     repeats: tuple[tuple[int, int], ...]
     # The positions that are the same for all facts of a span.
     fixed: tuple[int, ...]
-    # The same for premises that are met by the same facts.
+    # Equal for premises that the same facts meet.
     kind: int = 0
-    # Facts are tried in the order of ranks within a time point.
+    # Premises are tried in the order of their ranks within a time point.
     rank: int = 0
-    # Can a candidate start here, or must another premise have been there before?
+    # Whether a candidate can start with this premise.
     starts: bool = True
     filtered: bool = False
-    # Can several facts meet it at one time point?
+    # Whether several facts can meet it at one time point.
     leaves_open: bool = False
     is_span: bool = False
-    # How long a fact of a run is needed.
+    # For how many time points a fact of a run is kept.
     kept: float = inf
 
     def first_point(self, value: int) -> int:
-        """The first time point that counts, for a value of the time variable."""
+        """The first time point of the span that counts, for a value of the time variable."""
         point = value + self.first
         return point if self.floor is None else max(point, self.floor)
 
@@ -75,7 +75,7 @@ Frontier: TypeAlias = tuple[tuple[Premise, tuple[int, ...]], ...]
 
 @dataclass(slots=True, eq=False)
 class Clause:
-    """The premises of one way to the answer."""
+    """One set of premises that gives the answer."""
 
     goal: Goal
     names: tuple[str, ...]
@@ -88,11 +88,11 @@ class Clause:
     full: int
     # Answer variables by position, None for those that are not object variables.
     key: tuple[int | None, ...]
-    # Up to here a span may have been cut at the start, and any premise may be the first.
+    # Up to this time point a span may be clipped at the start, and any premise may come first.
     floor: float
-    # A complete match is kept until the value of one of these times is this much past.
+    # A complete match is kept until one of these times is this many time points ago.
     kept: tuple[tuple[int, float], ...] = ()
-    _lacking: dict[int, tuple[Premise, ...]] = field(default_factory=dict)
+    _unmet: dict[int, tuple[Premise, ...]] = field(default_factory=dict)
     _frontiers: dict[int, Frontier] = field(default_factory=dict)
 
     @property
@@ -105,40 +105,40 @@ class Clause:
 
     @property
     def checks(self) -> tuple[Undecided, ...]:
-        """What is to be decided as soon as its variables are known."""
+        """The conditions that are decided as soon as their variables are bound."""
         return self.goal.body.conditions + self.goal.body.missing
 
     def ahead(self, left: Premise, right: Premise) -> float:
-        """How much later than the right premise the left one can begin."""
+        """By how much the left premise can start later than the right one."""
         return self.distance[left.time][right.time] + left.first - right.first
 
-    def lacking(self, mask: int) -> tuple[Premise, ...]:
+    def unmet(self, mask: int) -> tuple[Premise, ...]:
         """The premises that are not met yet."""
-        known = self._lacking.get(mask)
+        known = self._unmet.get(mask)
         if known is None:
             known = tuple(p for p in self.premises if not mask >> p.number & 1)
-            self._lacking[mask] = known
+            self._unmet[mask] = known
         return known
 
     def frontier(self, mask: int, values: Values) -> Frontier:
         """The premises that can be met next.
 
-        Which variables are bound depends only on what has been met, so it is worked out once.
+        Which variables are bound depends only on the met premises, so it is computed once.
         """
         known = self._frontiers.get(mask)
         if known is None:
-            lacking = self.lacking(mask)
+            unmet = self.unmet(mask)
             known = tuple(
                 (premise, tuple(v for _, v in premise.variables if values[v] is not None))
-                for premise in lacking
-                # A run may have begun long before the time points that are asked for.
-                if premise.is_span or not any(self.ahead(other, premise) < 0 for other in lacking)
+                for premise in unmet
+                # A run may have started long before the time points of the span.
+                if premise.is_span or not any(self.ahead(other, premise) < 0 for other in unmet)
             )
             self._frontiers[mask] = known
         return known
 
     def pinned(self, low: Ends, high: Ends, time: int, value: float) -> tuple[Ends, Ends] | None:
-        """The ends when one time variable has this value."""
+        """The bounds when one time variable has this value; None when it cannot."""
         if not low[time] <= value <= high[time]:
             return None
         if len(low) == 1:
@@ -148,7 +148,7 @@ class Clause:
     def narrowed(
         self, low: Ends, high: Ends, time: int, least: float, most: float
     ) -> tuple[Ends, Ends] | None:
-        """The ends when one time variable lies between two values; None when it cannot."""
+        """The bounds when one time variable lies between two values; None when it cannot."""
         lower, upper = list(low), list(high)
         for number, away in enumerate(self.distance[time]):
             if least - away > lower[number]:
@@ -161,7 +161,7 @@ class Clause:
         return tuple(lower), tuple(upper)
 
     def moments(self, low: Ends, high: Ends) -> Iterator[Moments]:
-        """All values of the time variables; None for those that have no upper end."""
+        """All values of the time variables; None for those without an upper bound."""
         for number, (least, most) in enumerate(zip(low, high, strict=True)):
             if least < most < inf:
                 for value in range(int(least), int(most) + 1):
@@ -172,14 +172,14 @@ class Clause:
         yield tuple(None if most == inf else int(most) for most in high)
 
     def timed(self, bindings: Mapping[str, Slot], moments: Moments) -> dict[str, Slot]:
-        """The bindings with the time variables; those without a value stay variables."""
+        """The bindings with the time variables added; those without a value stay variables."""
         return dict(bindings) | {
             name: Time(name) if moment is None else Time(ORIGIN, moment)
             for name, moment in zip(self.times, moments, strict=True)
         }
 
     def denied_points(self, denial: Denial, moments: Moments) -> Sequence[int | Time]:
-        """The time points at which a denial wants nothing to hold."""
+        """The time points of a denial."""
         where = denial.occurrence
         moment = moments[self.times.index(where.variable)]
         if moment is None:
@@ -192,8 +192,8 @@ class Clause:
     def denied(self, bindings: Mapping[str, Slot]) -> Iterator[Denied]:
         """The atoms that must not hold."""
         for denial in self.denials:
-            where = denial.occurrence.put(bindings)
-            now = None if denial.now is None else put_time(denial.now, bindings)
+            where = denial.occurrence.substitute(bindings)
+            now = None if denial.now is None else substitute_time(denial.now, bindings)
             seen_from = now.offset if now is not None and now.variable == ORIGIN else None
             for offset in range(where.first, where.last + 1):
                 if where.variable != ORIGIN:
@@ -203,7 +203,7 @@ class Clause:
 
 
 def compiled(goal: Goal) -> Clause:
-    """Number the variables of a goal in normal form and lay out its distances."""
+    """Compile a goal in normal form: number its variables and tabulate its distances."""
     times = sorted(set(goal.time_names()) or {ORIGIN})
     names = tuple(dict.fromkeys((*object_names(goal.answer), *_shared_names(goal))))
     bounds = goal.body.bounds
@@ -298,7 +298,7 @@ def _premise(
 
 
 def _rank(clause: Clause) -> None:
-    """Order the premises so that one that is never later than another comes before it."""
+    """Rank the premises: one that is never later than another gets the lower rank."""
     left = list(clause.premises)
     rank = 0
     while left:

@@ -1,4 +1,4 @@
-"""Background data and past facts, found by the arguments that are known."""
+"""Indexes of background data and past facts, and the evaluation of conditions over them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
@@ -68,10 +68,10 @@ class Background:
 
 
 class History:
-    """The facts of some predicates by time point, as long as something can still ask for them."""
+    """The past facts of some predicates by time point, for as long as they can be needed."""
 
     def __init__(self, keep: dict[Signature, int | None]) -> None:
-        # How many time points a fact is kept; None is for ever.
+        # For how many time points a fact is kept; None: forever.
         self._keep = keep
         self._facts: dict[Signature, dict[int, Sequence[Row]]] = {name: {} for name in keep}
 
@@ -92,7 +92,7 @@ class History:
         return (t for t in facts if first <= t <= last)
 
     def forget(self, t: int) -> None:
-        """Drop what no question after t can need."""
+        """Drop facts that are not needed after t."""
         for signature, keep in self._keep.items():
             facts = self._facts[signature]
             if keep is not None:
@@ -105,12 +105,12 @@ def row_of(atom: Atom) -> Row:
     """The arguments of a ground atom."""
     if not _CONSTANTS.issuperset(map(type, atom.args)):
         hint = "constants are integers, floats and text"
-        raise LarsparkError(Problem("L477", f"`{atom}` is no fact: it is not ground", hint=hint))
+        raise LarsparkError(Problem("L477", f"`{atom}` is not a fact: it is not ground", hint=hint))
     return cast(Row, atom.args)
 
 
 class Unknown(str):
-    """Stands for a value that is not known: equal to itself, and to nothing else for certain."""
+    """An unknown value: equal only to itself."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -123,12 +123,12 @@ class Unknown(str):
 
 
 Known: TypeAlias = Mapping[str, Constant]
-# A comparison, or background atoms that must be missing, with variables that are not known yet.
+# A comparison, or a background atom that must be absent, with unbound variables.
 Undecided: TypeAlias = Condition | Pattern
 
 
 def value(slot: Slot, known: Known) -> Constant | None:
-    """The value of a slot, if it is known."""
+    """The value of a slot; None if it is unbound."""
     match slot:
         case Variable(name):
             return known.get(name)
@@ -147,7 +147,7 @@ def solutions(
     known: Known,
     background: Background,
 ) -> Iterator[tuple[Known, tuple[Undecided, ...]]]:
-    """All ways to find the background atoms, with the values known then and the checks left."""
+    """All matches of the background atoms, each with its bindings and the remaining checks."""
     settled = _checked(tuple(checks), known, background)
     if settled is None:
         return
@@ -155,7 +155,7 @@ def solutions(
     if not rigid:
         yield known, left
         return
-    # The atom with the most known arguments has the fewest rows.
+    # The atom with the most bound arguments has the fewest rows.
     atom = max(rigid, key=lambda pattern: sum(value(a, known) is not None for a in pattern.args))
     others = tuple(pattern for pattern in rigid if pattern is not atom)
     wanted = [value(arg, known) for arg in atom.args]
@@ -166,7 +166,7 @@ def solutions(
 
 
 def matched(pattern: Pattern, row: tuple[Constant, ...], known: Known) -> Known | None:
-    """What is known when the pattern is this row; None when it cannot be."""
+    """The bindings extended by matching the pattern with a row; None when it does not match."""
     bound = dict(known)
     for arg, constant in zip(pattern.args, row, strict=True):
         have = value(arg, bound)
@@ -185,7 +185,7 @@ def matched(pattern: Pattern, row: tuple[Constant, ...], known: Known) -> Known 
 def _checked(
     checks: tuple[Undecided, ...], known: Known, background: Background
 ) -> tuple[Known, tuple[Undecided, ...]] | None:
-    """Decide what can be decided, also with values that equations give."""
+    """Evaluate the checks that can be decided, binding variables by equations."""
     bound = dict(known)
     left = list(checks)
     progress = True

@@ -1,4 +1,4 @@
-"""Goals of resolution: what an answer still needs."""
+"""Goals of resolution: the atoms and conditions that an answer still needs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,9 +12,9 @@ from larspark.run.hypothetical.patterns import (
     Time,
     holds,
     object_names,
-    put,
-    put_pattern,
-    put_time,
+    substitute,
+    substitute_pattern,
+    substitute_time,
     time_names,
 )
 from larspark.run.hypothetical.temporal_rules import NOW, Conjunction, Occurrence, TemporalRule
@@ -33,16 +33,16 @@ class Goal:
     open: tuple[Occurrence, ...]
     body: Conjunction
 
-    def put(self, bindings: Bindings) -> "Goal | None":
+    def substitute(self, bindings: Bindings) -> "Goal | None":
         if not bindings:
             return self
-        body = self.body.put(bindings)
+        body = self.body.substitute(bindings)
         if body is None:
             return None
         return Goal(
-            tuple(put(slot, bindings) for slot in self.answer),
-            put_time(self.now, bindings),
-            tuple(occurrence.put(bindings) for occurrence in self.open),
+            tuple(substitute(slot, bindings) for slot in self.answer),
+            substitute_time(self.now, bindings),
+            tuple(occurrence.substitute(bindings) for occurrence in self.open),
             body,
         )
 
@@ -55,15 +55,15 @@ class Goal:
         return None if bounds is None else replace(self, body=replace(self.body, bounds=bounds))
 
     def equal(self, left: Time, right: Time) -> "Goal | None":
-        """The goal with one time variable less, because two time points are the same."""
+        """The goal with two time points equated, which eliminates a time variable."""
         if left.variable == right.variable:
             return self if left.offset == right.offset else None
         if right.variable == ORIGIN:
             left, right = right, left
-        return self.put({right.variable: left.shifted(-right.offset)})
+        return self.substitute({right.variable: left.shifted(-right.offset)})
 
     def time_names(self) -> Iterator[str]:
-        """The time variables of the answer and of all that has to hold."""
+        """The time variables of the answer, the open atoms and the body."""
         yield from time_names(self.answer)
         for occurrence in self.open:
             yield from occurrence.time_names()
@@ -74,7 +74,7 @@ class Goal:
 
 
 def simplified(goal: Goal) -> Goal | None:
-    """Decide the conditions that are decided, and use the equalities; None when one is false."""
+    """Evaluate ground conditions and apply equalities; None when a condition is false."""
     undecided: list[Condition] = []
     waiting = list(goal.body.conditions)
     current: Goal | None = replace(goal, body=replace(goal.body, conditions=()))
@@ -97,8 +97,8 @@ def simplified(goal: Goal) -> Goal | None:
                 current = current if holds(other, lambda _: None) else None
         if bindings and current is not None:
             moved = replace(goal, body=Conjunction(conditions=(*undecided, *waiting)))
-            moved_conditions = moved.put(bindings)
-            current = current.put(bindings)
+            moved_conditions = moved.substitute(bindings)
+            current = current.substitute(bindings)
             if moved_conditions is not None:
                 undecided, waiting = [], list(moved_conditions.body.conditions)
     if current is None:
@@ -123,7 +123,7 @@ def _timed(condition: Condition) -> Condition:
 
 
 def renamed(rule: TemporalRule, now: Time, number: int) -> TemporalRule | None:
-    """The rule with fresh variables, seen from `now`; None when its times do not allow that."""
+    """The rule with fresh variables, evaluated at `now`; None when its time bounds exclude that."""
     bindings: dict[str, Slot] = {}
     for name in (*object_names(rule.head.args), *rule.body.object_names()):
         bindings[name] = Variable(fresh(name, number))
@@ -131,13 +131,13 @@ def renamed(rule: TemporalRule, now: Time, number: int) -> TemporalRule | None:
     for name in (times | rule.body.bounds.variables) - {ORIGIN}:
         bindings[name] = Time(fresh(name, number))
     bindings[NOW] = now
-    body = rule.body.put(bindings)
+    body = rule.body.substitute(bindings)
     if body is None:
         return None
-    head, time = put_pattern(rule.head, bindings), put_time(rule.time, bindings)
+    head, time = substitute_pattern(rule.head, bindings), substitute_time(rule.time, bindings)
     return TemporalRule(head, time, body, rule.source)
 
 
 def fresh(name: str, number: int) -> str:
-    """Another variable of the same name: the text before the dot is the name in the program."""
+    """A fresh variable name; the text before the dot is the name in the program."""
     return f"{name}.{number}"

@@ -7,7 +7,7 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language.tree import Formula
-from larspark.run.hypothetical.answer_changes import Following
+from larspark.run.hypothetical.answer_changes import ChangeTracker
 from larspark.run.hypothetical.dataset import Row, row_of
 from larspark.run.hypothetical.offline_step import prepare
 from larspark.run.hypothetical.outlook import Outlook
@@ -48,7 +48,7 @@ class Hypotheses:
     def _prepare(self, start: int) -> None:
         self._prepared = prepare(self._checked, self._query, self._background, start)
         self._outlook = Outlook(self._prepared, self._keep_certain)
-        self._following = Following(self._outlook) if self._follow else None
+        self._following = ChangeTracker(self._outlook) if self._follow else None
         self._start = start
         self._done = start - 1
 

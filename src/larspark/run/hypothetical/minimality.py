@@ -1,18 +1,21 @@
-"""Clauses that need future facts only, and so are no candidates, but may need fewer."""
+"""Minimality of answers: an answer is beaten by one that needs fewer hypotheses or less evidence.
+
+Clauses that need only future facts are never candidates, but they can beat an answer (`Rivals`).
+"""
 
 from collections.abc import Iterator, Sequence
 
 from larspark.base.terms import Variable, Wildcard
 from larspark.run.hypothetical.answer_instances import (
-    answer_kept,
+    answer_variables,
     collapsed,
     condensed,
     images,
     is_open,
     places,
-    put_literal,
     restricted,
     specialised,
+    substitute_literal,
 )
 from larspark.run.hypothetical.clause import Clause, Ends, Premise
 from larspark.run.hypothetical.dataset import Background, Undecided, solutions
@@ -24,14 +27,14 @@ from larspark.run.hypothetical.patterns import (
     Prospect,
     Slot,
     Time,
-    put_condition,
-    put_pattern,
+    substitute_condition,
+    substitute_pattern,
 )
 from larspark.run.hypothetical.supported_answers import Absences
 
 
 class Rivals:
-    """Looks whether some hypotheses of an answer suffice without its evidence."""
+    """Tests whether some hypotheses of an answer suffice without its evidence."""
 
     def __init__(
         self, clauses: Sequence[Clause], background: Background, absences: Absences
@@ -48,7 +51,7 @@ class Rivals:
         return bool(self._clauses)
 
     def beats(self, instance: Instance) -> bool:
-        """Do some of its hypotheses suffice, with no evidence that it does not have?"""
+        """Do some of the hypotheses suffice, without additional evidence?"""
         if not instance.hypotheses or not self._clauses:
             return False
         have = frozenset(
@@ -116,7 +119,7 @@ class Rivals:
         bindings: dict[str, Slot],
         ends: tuple[Ends, Ends],
     ) -> tuple[dict[str, Slot], tuple[Ends, Ends], range] | None:
-        """The premise, with its first time point where the literal is."""
+        """The premise matched with its first time point at the literal."""
         if not isinstance(literal.t, int):
             return None
         pinned = clause.pinned(*ends, premise.time, literal.t - premise.first)
@@ -158,8 +161,8 @@ class Rivals:
             if isinstance(slot, Variable) and slot.name in occurrence.local
         }
         known = {**values, **own}
-        conditions = tuple(put_condition(c, known) for c in occurrence.conditions)
-        rigid = tuple(put_pattern(p, known) for p in occurrence.rigid)
+        conditions = tuple(substitute_condition(c, known) for c in occurrence.conditions)
+        rigid = tuple(substitute_pattern(p, known) for p in occurrence.rigid)
         allowed = {restriction.condition for restriction in instance.where}
         return any(
             set(left) <= allowed for _, left in solutions(rigid, conditions, {}, self.background)
@@ -173,14 +176,14 @@ class Rivals:
         instance: Instance,
         used: frozenset[Literal],
     ) -> Iterator[bool]:
-        """Are background data, conditions and absences as the clause wants them?"""
+        """Do background data, conditions and absences satisfy the clause?"""
         values = {name: slot for name, slot in bindings.items() if name != ORIGIN}
         for moments in clause.moments(*ends):
             timed = clause.timed(values, moments)
-            rigid = tuple(put_pattern(p, timed) for p in clause.rigid)
+            rigid = tuple(substitute_pattern(p, timed) for p in clause.rigid)
             body = clause.goal.body
-            checks: list[Undecided] = [put_condition(c, timed) for c in body.conditions]
-            checks += [put_pattern(p, timed) for p in body.missing]
+            checks: list[Undecided] = [substitute_condition(c, timed) for c in body.conditions]
+            checks += [substitute_pattern(p, timed) for p in body.missing]
             for _, left in solutions(rigid, checks, {}, self.background):
                 if not left and self._absent(clause, timed, instance, used):
                     yield True
@@ -205,9 +208,9 @@ class Rivals:
 
 
 def _may_beat(clause: Clause, other: Clause) -> bool:
-    """Can all premises of a clause be among some, but not all, premises of another one?
+    """Can all premises of a clause match some, but not all, premises of another one?
 
-    With those of itself only if two of them can be the same fact.
+    For the same clause: only if two of its premises can be the same fact.
     """
     if not clause.premises or not all(map(_may_equal, clause.goal.answer, other.goal.answer)):
         return False
@@ -236,7 +239,7 @@ def _may_equal(one: Slot, other: Slot) -> bool:
 def _matched(
     premise: Premise, literal: Literal, bindings: dict[str, Slot]
 ) -> dict[str, Slot] | None:
-    """The bindings with which the premise is this literal; its own variables take any value."""
+    """The bindings that match the premise with a literal; local variables match any value."""
     values = dict(bindings)
     local = premise.occurrence.local
     for slot, arg in zip(premise.occurrence.pattern.args, literal.pattern.args, strict=True):
@@ -257,9 +260,9 @@ def _matched(
 def minimal_answers(
     group: Sequence[Instance], general: Sequence[Instance], rival: Rivals
 ) -> list[Instance]:
-    """Those of the instances that nothing beats.
+    """The instances that no other one beats.
 
-    `general` are instances with variables in their answers, whose instances may beat others.
+    `general` are instances with variables in their answers; their instances may beat others.
     """
     by_answer: dict[tuple[Slot, ...], dict[Instance, None]] = {}
     for instance in group:
@@ -317,10 +320,10 @@ def _best(own: Sequence[Instance], pool: Sequence[Instance], rival: Rivals) -> I
 
 
 def _beats(other: Instance, instance: Instance, t: int) -> bool:
-    """Does an answer with fewer hypotheses beat another one, whatever values variables get?
+    """Does an answer with fewer hypotheses beat another one, for all values of the variables?
 
-    Absence in the past is a hypothesis only as long as it is not known of which atom. With a value
-    it is evidence or false, so that the other answer may not need more after all.
+    Absence in the past is a hypothesis only while its atom has unbound variables. With values it is
+    evidence or false, so the other answer may not need more in the end.
     """
     if not other.where <= instance.where:
         return False
@@ -338,14 +341,16 @@ def _beats(other: Instance, instance: Instance, t: int) -> bool:
 
 
 def _covers(general: Instance, instance: Instance, background: Background, t: int) -> bool:
-    """Does a choice of values make the one need less than the other?"""
+    """Is there a substitution with which the general instance needs less than the other?"""
     if not places(general) <= places(instance):
         return False
-    for image, bindings in images([*general.hypotheses], instance.hypotheses, answer_kept(general)):
+    for image, bindings in images(
+        [*general.hypotheses], instance.hypotheses, answer_variables(general)
+    ):
         where = restricted(general, bindings, background)
         if where is None or not where <= instance.where:
             continue
-        evidence = frozenset(put_literal(one, bindings) for one in general.evidence)
+        evidence = frozenset(substitute_literal(one, bindings) for one in general.evidence)
         special = Instance(instance.answer, evidence, image, where)
         if image == instance.hypotheses:
             if evidence < instance.evidence:

@@ -1,7 +1,7 @@
-"""The normal form of a finished goal: times that matter, private variables, spans.
+"""The normal form of a resolved goal: relevant times, local variables, spans.
 
-Facts that are asked for at consecutive time points are one premise over a span, so that a run of
-facts costs no more than one.
+Facts at consecutive time points are one premise over a span, so that a run of facts costs no more
+than a single one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from larspark.run.hypothetical.temporal_rules import Conjunction, Denial, Occurr
 
 
 def minimal(goals: Iterable[Goal]) -> list[Goal]:
-    """The goals in normal form, without those that ask for more than another one."""
+    """The goals in normal form, without those that another one subsumes."""
     kept: list[Goal] = []
     for goal in sorted((_condensed(normal(goal)) for goal in goals), key=_size):
         if not any(subsumes(other, goal) for other in kept):
@@ -34,7 +34,7 @@ def minimal(goals: Iterable[Goal]) -> list[Goal]:
 
 
 def _condensed(goal: Goal) -> Goal:
-    """Without premises that others of the same goal imply."""
+    """The goal without premises that its other premises imply."""
     for occurrence in goal.body.occurrences:
         smaller = _without(goal, occurrence)
         if subsumes(goal, smaller):
@@ -43,7 +43,7 @@ def _condensed(goal: Goal) -> Goal:
 
 
 def _without(goal: Goal, occurrence: Occurrence) -> Goal:
-    """The goal without a premise, and without what says something about its variables only."""
+    """The goal without a premise and without the conditions on its variables only."""
     body = goal.body
     rest = tuple(other for other in body.occurrences if other is not occurrence)
     bound = {*object_names(goal.answer)}
@@ -65,7 +65,7 @@ def _size(goal: Goal) -> int:
 
 
 def normal(goal: Goal) -> Goal:
-    """Drop what does not matter, make private variables local, and merge premises into spans."""
+    """Drop irrelevant times, make private variables local, and merge premises into spans."""
     goal = _with_fewer_times(goal)
     once = tuple(dict.fromkeys(goal.body.occurrences))
     goal = replace(goal, body=replace(goal.body, occurrences=once))
@@ -94,7 +94,7 @@ def _with_fewer_times(goal: Goal) -> Goal:
 
 
 def _with_locals(goal: Goal) -> Conjunction:
-    """Move what concerns the private variables of one premise into that premise."""
+    """Move conditions on the private variables of a premise into that premise."""
     body = goal.body
     owners = _owners(goal)
     private: dict[int, list[Pattern | Condition]] = {}
@@ -137,10 +137,10 @@ def _owner(names: Iterable[str], owners: dict[str, int]) -> int | None:
 
 
 def _owners(goal: Goal) -> dict[str, int]:
-    """The variables that concern one point premise only, with its number.
+    """The variables that occur in one point premise only, with its number.
 
-    Variables that background data or comparisons link are looked at together: they are private if
-    all of them are, and if the premise itself knows every other variable in those.
+    Variables linked by background data or comparisons are treated together: they are private if all
+    of them are, and if the premise binds every other variable of the links.
     """
     body = goal.body
     holders: dict[str, set[int]] = {}
@@ -180,7 +180,7 @@ def _owners(goal: Goal) -> dict[str, int]:
 def _components(
     names: Iterable[str], links: list[list[str]], shared: set[str]
 ) -> Iterator[set[str]]:
-    """The variables that are not shared, in groups that links connect."""
+    """The variables that are not shared, grouped by links."""
     left = set(names) - shared
     while left:
         component = {left.pop()}
@@ -204,11 +204,11 @@ def _canonical(occurrence: Occurrence) -> Occurrence:
         for number, name in enumerate(names)
     }
     local = frozenset(slot.name for slot in new.values() if isinstance(slot, Variable))
-    return replace(occurrence.put(new), local=local)
+    return replace(occurrence.substitute(new), local=local)
 
 
 def _merged(occurrences: Iterable[Occurrence]) -> Iterator[Occurrence]:
-    """Join premises of the same kind whose time points touch or overlap."""
+    """Merge premises of the same kind whose time points are adjacent or overlap."""
     groups: dict[Occurrence, list[Occurrence]] = {}
     for occurrence in occurrences:
         groups.setdefault(replace(occurrence, first=0, last=0), []).append(occurrence)
@@ -225,7 +225,7 @@ def _merged(occurrences: Iterable[Occurrence]) -> Iterator[Occurrence]:
 
 
 def without_now(goal: Goal, depends: frozenset[Signature]) -> Goal:
-    """Detach denials from the evaluation time where it does not matter to what they deny."""
+    """Remove the evaluation time from denials of predicates that do not depend on it."""
     denials = tuple(
         denial
         if denial.occurrence.pattern.signature in depends

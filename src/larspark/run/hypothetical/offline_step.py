@@ -14,12 +14,12 @@ from larspark.run.hypothetical.clause import Clause, compiled
 from larspark.run.hypothetical.dataset import Background
 from larspark.run.hypothetical.normal_goals import minimal, without_now
 from larspark.run.hypothetical.patterns import ORIGIN, Pattern, Slot, Time, time_names
-from larspark.run.hypothetical.resolve import EndlessError, RuleBase, premises
+from larspark.run.hypothetical.resolve import RuleBase, UnboundedError, premises
 from larspark.run.hypothetical.rule_dependencies import (
     Edge,
     cycle,
     edges,
-    endless_problem,
+    unbounded_problem,
     unconnected_problems,
     unstratified,
     unstratified_problem,
@@ -27,26 +27,26 @@ from larspark.run.hypothetical.rule_dependencies import (
 from larspark.run.hypothetical.temporal_rules import NOW, Conjunction, Occurrence, TemporalRule
 from larspark.run.hypothetical.unfolding import query_variables, unfold_query, unfold_rule
 
-# A query with more clauses, or a clause with more premises than this is refused.
+# A query with more clauses, or a clause with more premises, is refused.
 CLAUSE_LIMIT = 2_000
 PREMISE_LIMIT = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """All that is known before the first fact."""
+    """The compiled query, before the first fact."""
 
     variables: tuple[str, ...]
     background: Background
     clauses: tuple[Clause, ...]
     # The clauses of every derived predicate that is denied somewhere.
     queries: Mapping[Signature, Sequence[Clause]]
-    # Which answers may wait without bound, and why.
+    # The rules that let answers wait without bound.
     warnings: tuple[Problem, ...]
 
 
 def prepare(checked: Checked, query: Formula, background: Iterable[Atom], start: int) -> Prepared:
-    """Resolve the query down to its premises, or say why that is not possible."""
+    """Resolve the query to its premises; raises the reasons if that is not possible."""
     problems = [p for p in checked.problems if p.severity is Severity.ERROR]
     problems += [p for p in formula_problems(query) if p.severity is Severity.ERROR]
     if problems:
@@ -133,8 +133,8 @@ class _Preparation:
         loop = cycle(positive)
         try:
             goals = premises(asked, base, loop is not None, self._query.span)
-        except EndlessError as error:
-            raise LarsparkError(endless_problem(loop) if loop else error.problems) from None
+        except UnboundedError as error:
+            raise LarsparkError(unbounded_problem(loop) if loop else error.problems) from None
         if len(goals) > CLAUSE_LIMIT:
             raise LarsparkError(self._too_large(f"has more than {CLAUSE_LIMIT} sets of premises"))
         kept = minimal(without_now(goal, depends) for goal in goals)
@@ -142,11 +142,11 @@ class _Preparation:
             raise LarsparkError(self._too_large(f"needs more than {PREMISE_LIMIT} facts"))
         clauses = [compiled(goal) for goal in kept]
         for clause in clauses:
-            self._refuse_fleeting(clause)
+            self._refuse_undated_absence(clause)
         return clauses
 
-    def _refuse_fleeting(self, clause: Clause) -> None:
-        """Absence at no time point in particular, or seen from none, is never decided."""
+    def _refuse_undated_absence(self, clause: Clause) -> None:
+        """Raise denials without a definite time or evaluation time: they are never decided."""
         goal = clause.goal
         anchors = {ORIGIN, *time_names(goal.answer)}
         anchors.update(name for item in goal.body.occurrences for name in item.time_names())
@@ -163,8 +163,8 @@ class _Preparation:
                 raise LarsparkError(
                     Problem(
                         "L472",
-                        f"whether `{signature}` is absent depends on when one looks, and the "
-                        "query does not say when",
+                        f"whether `{signature}` is absent depends on the evaluation time, which "
+                        "the query does not fix",
                         self._query.span,
                         hint="derive it for a time point, as in `@T p(X) :- @T q(X)`, or put "
                         "windows around the other atoms of the rule that denies it",
@@ -172,12 +172,12 @@ class _Preparation:
                 )
 
     def _too_large(self, what: str) -> Problem:
-        hint = "ask for less, use smaller windows, or fewer alternatives under `always`"
+        hint = "use a more specific query, smaller windows, or fewer alternatives under `always`"
         return Problem("L471", f"the query {what}", self._query.span, hint)
 
 
 def _slots(signature: Signature) -> tuple[Slot, ...]:
-    """An atom of the predicate, its time, and the time it is seen from."""
+    """The slots of an atom of the predicate, its time, and its evaluation time."""
     args = tuple(Variable(f"Arg{number}") for number in range(signature.arity))
     return (*args, Time("At"), Time(NOW))
 
@@ -194,7 +194,7 @@ def _denied(clauses: Sequence[Clause]) -> set[Signature]:
 def _dependent_on_now(
     rules: Sequence[TemporalRule], dependencies: Sequence[Edge], remembered: frozenset[Signature]
 ) -> frozenset[Signature]:
-    """The predicates that look different when seen from different time points."""
+    """The predicates whose atoms depend on the evaluation time."""
     found = {rule.head.signature for rule in rules if rule.depends_on_now} | remembered
     grown = True
     while grown:

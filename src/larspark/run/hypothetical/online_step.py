@@ -1,8 +1,8 @@
-"""The online step: candidates are advanced fact by fact.
+"""The online step: facts extend candidates.
 
-A candidate does not change while time passes; it waits in an index under what it expects next, and
-it is dropped when the last time point at which that could have come is over. So a time point costs
-what its facts touch, and what expires.
+A candidate does not change while time passes. It is indexed by the premises that it expects next,
+and expires after the last time point at which one of these could have been met. So the cost of a
+time point depends on the candidates that its facts extend, and on those that expire.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from larspark.run.hypothetical.patterns import Pattern
 
 
 class _Entry:
-    """A premise of a clause, with the candidates that wait for it and its runs."""
+    """A premise of a clause, with the candidates that expect it and its runs."""
 
     __slots__ = ("clause", "order", "premise", "runs", "waiting")
 
@@ -35,25 +35,25 @@ class _Entry:
         self.clause = clause
         self.premise = premise
         self.order = order
-        # By the bound variables: their positions in a fact, and the candidates by their values.
+        # For each set of bound variables: their positions in a fact, and candidates by values.
         self.waiting: dict[tuple[int, ...], tuple[tuple[int, ...], Table]] = {}
         self.runs: dict[Row, Run] = {}
 
 
 class Candidates:
-    """All candidates of a query, advanced time point by time point."""
+    """All candidates of a query, updated time point by time point."""
 
     def __init__(self, clauses: Sequence[Clause], background: Background) -> None:
         self._background = background
-        # By predicate: what a fact is tested for, and the premises it then meets.
+        # By predicate: the tests of a fact, and the premises that it meets if it passes.
         self._premises: dict[Signature, list[tuple[list[Test], list[_Entry]]]] = {}
         self._entries: dict[Clause, list[_Entry]] = {}
         self._add_entries(clauses)
         # Candidates by the values they give to the variables of the query.
         self.groups: dict[Key, dict[Candidate, None]] = {}
-        # The groups of answers that still have variables which are not times.
+        # The groups of answers that still have object variables.
         self.general: set[Key] = set()
-        # What came, changed or went since this was emptied last, if somebody wants to know.
+        # The candidates added, changed or removed since the last reset; None: not recorded.
         self.journal: dict[Candidate, None] | None = None
         self._expiring: dict[int, list[Candidate]] = {}
         self._expiries: list[int] = []
@@ -78,7 +78,7 @@ class Candidates:
                 alike[recogniser.key].append(entry)
 
     def _add_standing(self, clause: Clause) -> None:
-        """Without premises, a clause holds or waits for absences from the start."""
+        """Add the candidate of a clause without premises: it depends on absences only."""
         ends = (clause.low, clause.high)
         values: list[Constant | None] = [None] * len(clause.names)
         for solved in self._solved(clause, values, ends, clause.rigid, clause.checks):
@@ -89,13 +89,13 @@ class Candidates:
         return sum(map(len, self.groups.values()))
 
     def next_change(self, t: int) -> float:
-        """The first time point after t at which something ends without new facts."""
+        """The first time point after t at which a candidate or run ends without new facts."""
         if self._growing:
             return t + 1
         return max(t + 1, self._expiries[0]) if self._expiries else inf
 
     def step(self, t: int, facts: Mapping[Signature, Sequence[Row]]) -> None:
-        """Take in all facts of a time point, and drop what they leave without a chance."""
+        """Process all facts of a time point, and drop the candidates that expire."""
         arrivals: list[tuple[_Entry, Sequence[Row]]] = []
         grown: list[tuple[_Entry, Run]] = []
         for signature, rows in facts.items():
@@ -103,7 +103,7 @@ class Candidates:
                 met = accepted(rows, tests)
                 if met:
                     arrivals += [(entry, met) for entry in entries]
-        # Runs go on before anything is matched with them.
+        # Runs are continued before anything is matched with them.
         started = {
             entry: self._grow(entry, t, rows, grown)
             for entry, rows in arrivals
@@ -124,7 +124,7 @@ class Candidates:
     def _grow(
         self, entry: _Entry, t: int, rows: Sequence[Row], grown: list[tuple[_Entry, Run]]
     ) -> list[tuple[Row, Run]]:
-        """Continue the runs of a premise; those that start are returned."""
+        """Continue the runs of a premise, and return those that start."""
         started = []
         premise = entry.premise
         for row in rows:
@@ -156,7 +156,7 @@ class Candidates:
         part: tuple[int, Row] | Run,
         candidate: Candidate | None,
     ) -> None:
-        """Add the candidate (or none yet) that is also met by this fact or run."""
+        """Extend a candidate (None: a new one) by this fact or run."""
         clause, premise = entry.clause, entry.premise
         if candidate is None:
             mask = 1 << premise.number
@@ -212,7 +212,7 @@ class Candidates:
 
     def _has_chance(self, clause: Clause, premise: Premise, mask: int, t: int, high: Ends) -> bool:
         """Can all other premises still be met, at this time point or later?"""
-        for other in clause.lacking(mask):
+        for other in clause.unmet(mask):
             latest = high[other.time] + other.first
             if other.floor is not None and latest < other.floor:
                 latest = other.floor
@@ -276,7 +276,7 @@ class Candidates:
             self._expiring[moment].append(candidate)
 
     def _break(self, t: int) -> None:
-        """End the runs that did not go on: what they did not fill they will never fill."""
+        """End the runs that did not continue, and narrow their candidates."""
         for entry, run in self._growing:
             if run.last == t:
                 continue
@@ -324,7 +324,7 @@ def _order(arrival: tuple[_Entry, Sequence[Row]]) -> tuple[int, int]:
 
 
 def _unbroken(candidate: Candidate, t: int, ends: tuple[Ends, Ends]) -> tuple[Ends, Ends] | None:
-    """The ends that runs allow which are known not to go on at t."""
+    """The bounds narrowed by runs that have ended before t."""
     narrowed: tuple[Ends, Ends] | None = ends
     for premise, run in candidate.runs():
         if narrowed is not None and run.last < t:

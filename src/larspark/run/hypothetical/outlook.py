@@ -1,4 +1,4 @@
-"""How long things matter: when answers are decided, and how long facts are kept for them."""
+"""The state of a query and its answers at a time point; deadlines and retention times."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
@@ -14,7 +14,14 @@ from larspark.run.hypothetical.dataset import History, Row
 from larspark.run.hypothetical.minimality import Rivals, minimal_answers
 from larspark.run.hypothetical.offline_step import Prepared
 from larspark.run.hypothetical.online_step import Candidates
-from larspark.run.hypothetical.patterns import ORIGIN, Instance, Pattern, Slot, Time, put_pattern
+from larspark.run.hypothetical.patterns import (
+    ORIGIN,
+    Instance,
+    Pattern,
+    Slot,
+    Time,
+    substitute_pattern,
+)
 from larspark.run.hypothetical.prospects import Prospects
 from larspark.run.hypothetical.ranked_answers import HypotheticalAnswer, rank, shown, values
 from larspark.run.hypothetical.supported_answers import Grounding
@@ -22,10 +29,10 @@ from larspark.run.hypothetical.temporal_rules import Denial
 
 
 def decision_delays(queries: Mapping[Signature, Sequence[Clause]]) -> dict[Signature, float]:
-    """How long after its time point it is decided at the latest whether a denied atom holds.
+    """For each denied predicate, the longest delay after which it is decided whether an atom holds.
 
-    Denials may go round in circles, but only into the past, so the largest delay is found after as
-    many rounds as there are predicates.
+    Denials may be cyclic, but only into the past, so the largest delay is found after as many
+    rounds as there are predicates.
     """
     delays: dict[Signature, float] = dict.fromkeys(queries, 0)
     for _ in range(len(delays) + 1):
@@ -42,7 +49,7 @@ def decision_delays(queries: Mapping[Signature, Sequence[Clause]]) -> dict[Signa
 
 
 def _after(clause: Clause, slot: object, delays: Mapping[Signature, float]) -> float:
-    """How long after a time of the answer the last premise of a clause may come."""
+    """The longest delay after a time of the answer at which a premise of a clause can be met."""
     at = Time(ORIGIN, slot) if isinstance(slot, int) else slot
     if not isinstance(at, Time):
         return inf
@@ -58,7 +65,7 @@ def _after(clause: Clause, slot: object, delays: Mapping[Signature, float]) -> f
 
 
 def _distance(clause: Clause, later: Time, earlier: Time) -> float:
-    """The most by which one time point can be later than another."""
+    """The largest distance by which one time point can be later than another."""
     offset = later.offset - earlier.offset
     if ORIGIN == earlier.variable != later.variable:
         return clause.high[clause.times.index(later.variable)] + offset
@@ -71,7 +78,7 @@ def _distance(clause: Clause, later: Time, earlier: Time) -> float:
 
 
 def answer_delays(prepared: Prepared) -> list[float]:
-    """For each variable of the query: how long after its value the answer may be undecided."""
+    """For each variable of the query, how long after its value the answer can stay undecided."""
     delays = decision_delays(prepared.queries)
     return [
         max((_after(c, c.goal.answer[i], delays) for c in prepared.clauses), default=0)
@@ -79,8 +86,8 @@ def answer_delays(prepared: Prepared) -> list[float]:
     ]
 
 
-def forget_the_past(prepared: Prepared) -> None:
-    """Let complete matches, and the facts of their runs, go when nothing can concern them."""
+def set_retention(prepared: Prepared) -> None:
+    """Set how long complete matches, and the facts of their runs, are kept."""
     delays = answer_delays(prepared)
     for clause in prepared.clauses:
         clause.kept = tuple(
@@ -94,7 +101,7 @@ def forget_the_past(prepared: Prepared) -> None:
 
 
 def _age(clause: Clause, point: Time) -> float:
-    """How long after a time point a match that has to do with it can still be asked about."""
+    """How long after a time point a match that involves it can be needed."""
     lasts = [Time(clause.times[premise.time], premise.last) for premise in clause.premises]
     lasts += [Time(d.occurrence.variable, d.occurrence.last) for d in clause.denials]
     oldest = max((_distance(clause, last, point) for last in lasts), default=0)
@@ -105,11 +112,11 @@ def _age(clause: Clause, point: Time) -> float:
 
 
 def history_kept(prepared: Prepared, forgets: bool) -> dict[Signature, int | None]:
-    """How long the facts of each input predicate are kept so that denials can be decided."""
+    """How long the facts of each input predicate are kept to decide denials."""
     kept: dict[Signature, float] = {}
 
     def needed(clauses: Sequence[Clause], older: float, path: tuple[Signature, ...]) -> None:
-        """Facts are needed so much longer than the clauses themselves say."""
+        """Add the denials of clauses whose facts are needed for `older` time points more."""
         for clause in clauses:
             for denial in clause.denials:
                 deny(clause, denial, older, path)
@@ -146,16 +153,16 @@ def history_kept(prepared: Prepared, forgets: bool) -> dict[Signature, int | Non
     }
 
 
-# Answers that lack more facts than this altogether are not listed.
+# Answers that miss more facts than this in total are not listed.
 MISSING_LIMIT = 1_000_000
 
 
 class Outlook:
-    """The state of a query: candidates, the facts that denials need, and what follows."""
+    """The state of a query: candidates, the facts that denials need, and the answers."""
 
     def __init__(self, prepared: Prepared, keep_certain: bool) -> None:
         if not keep_certain:
-            forget_the_past(prepared)
+            set_retention(prepared)
         self._prepared = prepared
         self._delays = decision_delays(prepared.queries)
         self._history = History(history_kept(prepared, forgets=not keep_certain))
@@ -164,15 +171,15 @@ class Outlook:
         self.candidates = Candidates(prepared.clauses, prepared.background)
 
     def step(self, t: int, facts: Mapping[Signature, Sequence[Row]]) -> None:
-        """Take in the facts of a time point."""
+        """Process the facts of a time point."""
         self._history.add(t, facts)
         self.candidates.step(t, facts)
         self._prospects.forget(t)
 
     def answers(self, t: int, limit: int | None, certain: bool = True) -> list[HypotheticalAnswer]:
-        """The supported answers at t, ranked, and only the first ones if there is a limit.
+        """The supported answers at t, ranked; with a limit only the best.
 
-        Those that are certain are left out unless they are wanted.
+        Certain answers are left out if `certain` is false.
         """
         groundings = [
             self._grounding(candidate, t)
@@ -189,7 +196,7 @@ class Outlook:
         kept: list[Instance] = []
         done = 0
         while done < len(choices) and (limit is None or len(kept) < limit):
-            # Whoever lacks more beats nobody who lacks less: so go from those who lack least.
+            # An answer never beats one that misses fewer facts: so start with the fewest.
             end = len(choices) if limit is None else min(len(choices), 2 * done + 4 * limit)
             while end < len(choices) and choices[end][0] == choices[end - 1][0]:
                 end += 1
@@ -209,7 +216,7 @@ class Outlook:
         return sorted(found, key=rank) if limit is None else nsmallest(limit, found, key=rank)
 
     def instances(self, candidate: Candidate, t: int) -> Iterator[Instance]:
-        """What a candidate stands for, minimal or not."""
+        """All instances of a candidate, minimal or not."""
         grounding = self._grounding(candidate, t)
         choices = [*grounding.choices()]
         _refuse_too_many(sum(missing for missing, _ in choices), t)
@@ -233,14 +240,14 @@ class Outlook:
         return Grounding(candidate, t, self._prepared.background, self._prospects)
 
     def is_steady(self, candidate: Candidate, t: int) -> bool:
-        """Do its answers change after t only by facts that come, or do not come?"""
+        """Do its answers change after t only by the arrival or absence of facts?"""
         if any(run.last >= t for _, run in candidate.runs()):
             return False
         denials = candidate.clause.denials
         return all(self._prospects.is_input(d.occurrence.pattern.signature) for d in denials)
 
     def denied_by(self, candidate: Candidate) -> list[Pattern | Signature]:
-        """The input atoms whose arrival may matter to what a candidate denies."""
+        """The input atoms whose arrival can affect the denials of a candidate."""
         clause = candidate.clause
         if not clause.denials:
             return []
@@ -249,7 +256,7 @@ class Outlook:
             for name, value in zip(clause.names, candidate.values, strict=True)
             if value is not None
         }
-        patterns = [put_pattern(d.occurrence.pattern, known) for d in clause.denials]
+        patterns = [substitute_pattern(d.occurrence.pattern, known) for d in clause.denials]
         return [
             pattern
             if all(isinstance(arg, int | float | str) for arg in pattern.args)
@@ -259,13 +266,13 @@ class Outlook:
 
     @property
     def contested(self) -> bool:
-        """Can an answer be beaten by one without evidence?"""
+        """Can an answer without evidence beat another one?"""
         return self._rivals.exist
 
     def minimal(
         self, group: Sequence[Instance], general: Sequence[Instance], t: int
     ) -> list[Instance]:
-        """Those that nothing beats, the general ones included."""
+        """The instances that no other one beats, including general ones."""
         self._rivals.t = t
         return minimal_answers(group, general, self._rivals)
 
@@ -287,6 +294,6 @@ def _missing(choice: tuple[int, int, Moments]) -> int:
 
 def _refuse_too_many(missing: int, t: int) -> None:
     if missing > MISSING_LIMIT:
-        message = f"the answers at {t} lack more than {MISSING_LIMIT} facts altogether"
-        hint = "ask for the best ones with a limit, do not follow changes, or use smaller windows"
+        message = f"the answers at {t} miss more than {MISSING_LIMIT} facts in total"
+        hint = "request the best ones with a limit, do not follow changes, or use smaller windows"
         raise LarsparkError(Problem("L471", message, hint=hint))

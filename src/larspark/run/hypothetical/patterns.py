@@ -1,15 +1,25 @@
-"""Atoms, time points and conditions with variables: what resolution works on."""
+"""Atoms, time points and conditions with variables, and their construction from rule terms."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from larspark.base.atoms import Signature
-from larspark.base.terms import Constant, Operation, Variable, Wildcard, constant_text
+from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import LarsparkError, Problem, Span
+from larspark.base.terms import (
+    Arithmetic,
+    Constant,
+    Operation,
+    Term,
+    Variable,
+    Wildcard,
+    constant_text,
+)
 from larspark.logic.values import calculate, compare
 
-# The variable of time points that are known: `Time(ORIGIN, 17)` is 17.
+# The variable of known time points: `Time(ORIGIN, 17)` is 17.
 ORIGIN = ""
 
 
@@ -92,45 +102,47 @@ def _expression_text(expression: Expression) -> str:
     return f"{expression.operation}({','.join(parts)})"
 
 
-def put(slot: Slot, bindings: Bindings) -> Slot:
-    """Replace a variable by what it is bound to; a known time point becomes its number.
+def substitute(slot: Slot, bindings: Bindings) -> Slot:
+    """Replace a variable by its binding; a known time point becomes its number.
 
-    >>> put(Time("T", 1), {"T": Time("S", 2)}), put(Variable("X"), {"X": "a"})
+    >>> substitute(Time("T", 1), {"T": Time("S", 2)}), substitute(Variable("X"), {"X": "a"})
     (Time(variable='S', offset=3), 'a')
     """
     if isinstance(slot, Variable):
         return bindings.get(slot.name, slot)
     if isinstance(slot, Time):
-        moved = put_time(slot, bindings)
+        moved = substitute_time(slot, bindings)
         return moved.offset if moved.variable == ORIGIN else moved
     return slot
 
 
-def put_time(time: Time, bindings: Bindings) -> Time:
+def substitute_time(time: Time, bindings: Bindings) -> Time:
     bound = bindings.get(time.variable)
     return bound.shifted(time.offset) if isinstance(bound, Time) else time
 
 
-def put_pattern(pattern: Pattern, bindings: Bindings) -> Pattern:
-    return Pattern(pattern.predicate, tuple(put(arg, bindings) for arg in pattern.args))
+def substitute_pattern(pattern: Pattern, bindings: Bindings) -> Pattern:
+    return Pattern(pattern.predicate, tuple(substitute(arg, bindings) for arg in pattern.args))
 
 
-def put_expression(expression: Expression, bindings: Bindings) -> Expression:
+def substitute_expression(expression: Expression, bindings: Bindings) -> Expression:
     if isinstance(expression, Calculation):
-        args = tuple(put_expression(arg, bindings) for arg in expression.args)
+        args = tuple(substitute_expression(arg, bindings) for arg in expression.args)
         return Calculation(expression.operation, args)
-    return put(expression, bindings)
+    return substitute(expression, bindings)
 
 
-def put_condition(condition: Condition, bindings: Bindings) -> Condition:
+def substitute_condition(condition: Condition, bindings: Bindings) -> Condition:
     left, right = condition.left, condition.right
     return Condition(
-        condition.relation, put_expression(left, bindings), put_expression(right, bindings)
+        condition.relation,
+        substitute_expression(left, bindings),
+        substitute_expression(right, bindings),
     )
 
 
 def object_names(slots: Iterable[Expression]) -> Iterator[str]:
-    """The names of the variables that are not times, in order of occurrence."""
+    """The names of the object variables (those that are not times), in order of occurrence."""
     for slot in slots:
         if isinstance(slot, Variable):
             yield slot.name
@@ -148,7 +160,7 @@ def time_names(slots: Iterable[Expression]) -> Iterator[str]:
 
 
 def unify(goal: tuple[Slot, ...], head: tuple[Slot, ...]) -> dict[str, Slot] | None:
-    """The most general bindings that make both equal; variables of the goal are kept (Lemma 5).
+    """The most general unifier; variables of the goal are kept (Lemma 5).
 
     >>> unify((Variable("X"), "a"), (Variable("Y"), Variable("Z")))
     {'Y': Variable(name='X'), 'Z': 'a'}
@@ -157,10 +169,10 @@ def unify(goal: tuple[Slot, ...], head: tuple[Slot, ...]) -> dict[str, Slot] | N
     for left, right in zip(goal, head, strict=True):
         if isinstance(left, Wildcard) or isinstance(right, Wildcard):
             continue
-        step = _unify_slots(put(left, bindings), put(right, bindings))
+        step = _unify_slots(substitute(left, bindings), substitute(right, bindings))
         if step is None:
             return None
-        bindings = {name: put(slot, step) for name, slot in bindings.items()} | step
+        bindings = {name: substitute(slot, step) for name, slot in bindings.items()} | step
     return bindings
 
 
@@ -205,7 +217,7 @@ def holds(condition: Condition, lookup: Callable[[Variable | Time], Constant | N
 
 
 class Prospect(IntEnum):
-    """Will an atom hold at a time point? The larger, the surer."""
+    """Whether an atom will hold at a time point, in increasing certainty."""
 
     IMPOSSIBLE = 0
     OPEN = 1
@@ -224,7 +236,7 @@ class Literal(NamedTuple):
 
 
 class Restriction(NamedTuple):
-    """What has to hold for the variables that an answer leaves open."""
+    """A condition on the unbound variables of an answer."""
 
     condition: Condition | Pattern
     negated: bool = False
@@ -234,7 +246,7 @@ class Restriction(NamedTuple):
 
 
 class Denied(NamedTuple):
-    """An atom at a time point, seen from `now` (None: that does not matter), that must not hold."""
+    """An atom that must not hold at `t`, evaluated at `now` (None: at any time point)."""
 
     pattern: Pattern
     t: int | Time
@@ -246,9 +258,112 @@ class Denied(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """An answer, the facts it rests on, and the facts it still needs."""
+    """An answer with its evidence and the facts that it still needs."""
 
     answer: tuple[Slot, ...]
     evidence: frozenset[Literal]
     hypotheses: frozenset[Literal]
     where: frozenset[Restriction]
+
+
+class Terms:
+    """Turns the terms of one rule into slots.
+
+    `times` are the time variables, `constants` the values chosen for variable time shifts.
+    """
+
+    def __init__(self, times: frozenset[str], constants: dict[str, int]) -> None:
+        self._times = times
+        self._constants = constants
+        self._fresh = count(1)
+
+    def fresh_time(self) -> Time:
+        """A fresh time variable."""
+        return Time(f"S.{next(self._fresh)}")
+
+    def slot(self, term: Term) -> Slot:
+        match term:
+            case Variable(name) if name in self._constants:
+                return self._constants[name]
+            case Variable(name) if name in self._times:
+                return Time(name)
+            case Variable() | Wildcard():
+                return term
+            case Arithmetic():
+                raise AssertionError("arithmetic in atoms is flattened first")
+            case _:
+                return term
+
+    def expression(self, term: Term) -> Expression:
+        if not isinstance(term, Arithmetic):
+            return self.slot(term)
+        linear = self._linear(term)
+        if linear is not None:
+            return linear
+        return Calculation(term.operation, tuple(self.expression(arg) for arg in term.args))
+
+    def _linear(self, term: Term) -> Time | None:
+        """`T`, `T+3`, `3+T` and `T-3` as a time point, when `T` is a time variable."""
+        match term:
+            case Variable():
+                slot = self.slot(term)
+                return slot if isinstance(slot, Time) else None
+            case Arithmetic("+" | "-" as operation, (left, right)):
+                moved, shift = self._linear(left), self._integer(right)
+                if moved is None and operation == "+":
+                    moved, shift = self._linear(right), self._integer(left)
+                if moved is None or shift is None:
+                    return None
+                return moved.shifted(shift if operation == "+" else -shift)
+            case _:
+                return None
+
+    def _integer(self, term: Term) -> int | None:
+        match term:
+            case int():
+                return term
+            case Variable(name):
+                return self._constants.get(name)
+            case Arithmetic("-", (arg,)):
+                value = self._integer(arg)
+                return None if value is None else -value
+            case Arithmetic("+" | "-" as operation, (left, right)):
+                one, two = self._integer(left), self._integer(right)
+                if one is None or two is None:
+                    return None
+                return one + two if operation == "+" else one - two
+            case _:
+                return None
+
+    def time(self, term: Term, span: Span) -> Time:
+        linear = self._linear(term)
+        if linear is not None:
+            return linear
+        known = self._integer(term)
+        if known is not None:
+            return Time(ORIGIN, known)
+        raise LarsparkError(
+            Problem(
+                "L474",
+                "a time pin here is a time point, a variable, or a variable shifted by a number",
+                span,
+                hint="a shift may also be a variable that background data gives values to",
+            )
+        )
+
+    def flattened(self, atom: Atom) -> tuple[Pattern, tuple[Condition, ...]]:
+        """The atom without arithmetic: `p(X*2)` is `p(Y)` with `Y = X*2`."""
+        args: list[Slot] = []
+        conditions = []
+        for arg in atom.args:
+            if not isinstance(arg, Arithmetic):
+                args.append(self.slot(arg))
+                continue
+            expression = self.expression(arg)
+            if isinstance(expression, Calculation):
+                fresh = Variable(f"Value.{next(self._fresh)}")
+                conditions.append(Condition("=", fresh, expression))
+                args.append(fresh)
+            else:
+                args.append(expression)
+        return Pattern(atom.predicate, tuple(args)), tuple(conditions)

@@ -1,6 +1,7 @@
-"""What an answer hopes for, taken as given: facts that come, and atoms that stay away.
+"""Prospects of denied atoms: impossible, open or certain, given the facts so far and assumptions.
 
-Variables become unknown values, so that what follows from the assumption follows whatever they are.
+An assumption takes the hypotheses of an answer as given: expected facts and absent atoms. Variables
+become unknown values, so that conclusions from the assumption hold for all values.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,9 +43,9 @@ class Assumption:
             if isinstance(t, int) and not any(isinstance(arg, Time) for arg in pattern.args):
                 row = tuple(self._value(arg, f"_{next(anonymous)}") for arg in pattern.args)
                 self._rows.setdefault(pattern.signature, {}).setdefault(t, []).append(row)
-        self.absent = frozenset(map(self.put, denied))
+        self.absent = frozenset(map(self.substitute, denied))
 
-    def put(self, denied: Denied) -> Denied:
+    def substitute(self, denied: Denied) -> Denied:
         """The atom with unknown values for its variables."""
         pattern = denied.pattern
         if not any(isinstance(arg, Variable) for arg in pattern.args):
@@ -74,12 +75,12 @@ class Assumption:
 NOTHING = Assumption()
 
 
-# So many decisions are remembered, and no more.
+# The number of decisions that are cached.
 DECIDED_LIMIT = 100_000
 
 
 class Prospects:
-    """Answers for all denied atoms of a program."""
+    """The prospects of all denied atoms of a program."""
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class Prospects:
         if t != self._t:
             self._t = t
             self._open.clear()
-        # What is asked for first may depend on others, to any depth: no recursion.
+        # Atoms may depend on others to any depth: an explicit stack instead of recursion.
         waiting = [denied]
         while True:
             known = self.known(waiting[-1])
@@ -122,7 +123,7 @@ class Prospects:
         return self._decided.get(denied)
 
     def consistent(self, denied: Sequence[Denied], expected: frozenset[Literal], t: int) -> bool:
-        """Do the expected facts, with nothing else denied, leave all these atoms underived?"""
+        """Can all these atoms stay underived if the expected facts arrive?"""
         asked = {(literal.t, literal.pattern.predicate) for literal in expected}
         doubtful = [
             one
@@ -134,7 +135,8 @@ class Prospects:
             return True
         assumed = Assumption(expected, denied)
         return not any(
-            self.settled(assumed.put(one), assumed, t) is Prospect.CERTAIN for one in doubtful
+            self.settled(assumed.substitute(one), assumed, t) is Prospect.CERTAIN
+            for one in doubtful
         )
 
     def is_input(self, signature: Signature) -> bool:
@@ -148,21 +150,21 @@ class Prospects:
                 self.prospect(needed.denied, t)
 
     def forget(self, t: int) -> None:
-        """Drop what no question after t can need; what was decided can be found out again."""
+        """Drop facts that are not needed after t; decisions are only cached."""
         self.history.forget(t)
         if len(self._decided) > DECIDED_LIMIT:
             self._decided.clear()
 
 
 class _NeededError(Exception):
-    """Another atom has to be looked at first."""
+    """Another atom has to be decided first."""
 
     def __init__(self, denied: Denied) -> None:
         self.denied = denied
 
 
 class _Search:
-    """Looks for the surest way to an atom, given facts up to t and what is assumed after."""
+    """Finds the most certain derivation of an atom, from facts up to t and assumptions after it."""
 
     def __init__(self, prospects: Prospects, t: int, assumed: Assumption = NOTHING) -> None:
         self._prospects = prospects
@@ -201,7 +203,7 @@ class _Search:
         return best
 
     def _derived(self, clause: Clause, pattern: Pattern, point: int, now: int | None) -> Prospect:
-        """The surest way to the atom by one clause, whose answer ends with its time and now."""
+        """The most certain derivation by one clause, whose answer ends with its time and now."""
         *args, at, seen_from = clause.goal.answer
         wanted: list[tuple[Slot, Slot]] = [*zip(args, pattern.args, strict=True), (at, point)]
         if now is not None:
@@ -213,7 +215,7 @@ class _Search:
             if isinstance(given, Wildcard):
                 continue
             if isinstance(given, Variable | Time):
-                # It may be this atom or another one: that shows when the value is known.
+                # Whether it is this atom shows when the value is known.
                 sure = Prospect.OPEN
             elif isinstance(slot, Variable):
                 if known.setdefault(slot.name, given) != given:
@@ -243,7 +245,7 @@ class _Search:
         left: tuple[Undecided, ...],
         sure: Prospect,
     ) -> Prospect:
-        """The surest way to meet the premises from this number on."""
+        """The most certain way to meet the premises from this number on."""
         if number == len(clause.premises):
             return self._absences(clause, known, ends, min(sure, Prospect.OPEN) if left else sure)
         best = Prospect.IMPOSSIBLE
@@ -260,7 +262,7 @@ class _Search:
     def _ways(
         self, clause: Clause, premise: Premise, known: Known, ends: tuple[Ends, Ends]
     ) -> Iterator[tuple[Known, tuple[Ends, Ends], Prospect]]:
-        """The facts that can meet a premise, and the possibility that they are yet to come."""
+        """The facts that meet a premise, and the possibility that future facts meet it."""
         least, most = ends[0][premise.time], ends[1][premise.time]
         for moment in self._begins(premise, int(least), most):
             pinned = clause.pinned(*ends, premise.time, moment)
@@ -269,7 +271,7 @@ class _Search:
             points = range(premise.first_point(moment), moment + premise.last + 1)
             for row in self._rows(premise, points[0]):
                 met = self._met(clause, premise, row, known, pinned)
-                if met is not None and (sure := self._goes_on(clause, premise, points[1:], *met)):
+                if met is not None and (sure := self._continues(clause, premise, points[1:], *met)):
                     yield *met, sure
         if premise.floor is None or premise.floor <= self._t:
             ahead = clause.narrowed(*ends, premise.time, self._t + 1 - premise.first, inf)
@@ -279,7 +281,7 @@ class _Search:
             yield known, ahead, Prospect.OPEN
 
     def _begins(self, premise: Premise, least: int, most: float) -> Iterator[int]:
-        """The values of the time variable for which the premise begins at a fact."""
+        """The values of the time variable for which the premise starts at a fact."""
         if premise.is_span:
             latest = max([self._t, *self._assumed.times(premise.signature)])
             for moment in range(least, int(min(most, latest - premise.first)) + 1):
@@ -306,7 +308,7 @@ class _Search:
         known: Known,
         ends: tuple[Ends, Ends],
     ) -> tuple[Known, tuple[Ends, Ends]] | None:
-        """What is known when a fact meets the premise."""
+        """The bindings when a fact meets the premise; None when it does not."""
         occurrence = premise.occurrence
         met = matched(occurrence.pattern, row, dict(known) | _fixed_times(clause, ends))
         if met is None:
@@ -319,7 +321,7 @@ class _Search:
             return None
         return {name: met[name] for name in met if name not in occurrence.local}, narrowed
 
-    def _goes_on(
+    def _continues(
         self,
         clause: Clause,
         premise: Premise,
@@ -327,7 +329,7 @@ class _Search:
         known: Known,
         ends: tuple[Ends, Ends],
     ) -> Prospect:
-        """Is the premise met at these time points too?"""
+        """Is the premise also met at these time points?"""
         sure = Prospect.CERTAIN
         for point in points:
             rows = self._rows(premise, point)
@@ -348,7 +350,7 @@ class _Search:
             outcome = sure
             for denied in clause.denied(clause.timed(values, moments)):
                 if denied not in self._assumed.absent:
-                    # What is certain here is absent there, and the other way round.
+                    # A certain atom makes its absence impossible, and vice versa.
                     outcome = min(outcome, Prospect(2 - self._looked_up(denied)))
             best = max(best, outcome)
             if best is sure:
@@ -375,7 +377,7 @@ def _fixed_times(clause: Clause, ends: tuple[Ends, Ends]) -> dict[str, Constant]
 
 
 def _with_times(clause: Clause, known: Known, ends: tuple[Ends, Ends]) -> tuple[Ends, Ends] | None:
-    """The ends when the time variables have the values that are known."""
+    """The bounds narrowed to the known values of the time variables."""
     narrowed: tuple[Ends, Ends] | None = ends
     for number, name in enumerate(clause.times):
         moment = known.get(name)

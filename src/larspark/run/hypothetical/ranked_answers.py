@@ -1,4 +1,4 @@
-"""Hypothetical answers as users see them: ranked, as lines, and as changes over time."""
+"""Hypothetical answers as returned to users: ranked, as JSON lines, and as changes over time."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -19,17 +19,17 @@ from larspark.run.hypothetical.patterns import (
     Slot,
     Time,
     object_names,
-    put_condition,
-    put_pattern,
-    put_time,
+    substitute_condition,
+    substitute_pattern,
+    substitute_time,
     time_names,
 )
 
 
 class TimedAtom(NamedTuple):
-    """An atom at a time point, or its absence: what evidence and hypotheses are made of.
+    """An atom at a time point, or its absence: an element of evidence and hypotheses.
 
-    A time point that nothing bounds is the text of a variable; so is an argument.
+    An unbounded time point is the text of a variable; an unbound argument is a variable.
     """
 
     t: int | str
@@ -42,11 +42,11 @@ class TimedAtom(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HypotheticalAnswer:
-    """At `t` it is known that the answer holds if all hypotheses come true.
+    """An answer that, as known at `t`, holds if all hypotheses come true.
 
-    A variable of the answer is None as long as its value depends on facts to come, and `where`
-    then says what restricts it. The answer is certain without hypotheses. With hypotheses, it is
-    decided at the `deadline` at the latest; None is without bound.
+    A variable of the answer is None while its value depends on future facts; `where` lists its
+    restrictions. An answer without hypotheses is certain. With hypotheses, it is decided at the
+    `deadline` at the latest; None: without bound.
     """
 
     t: int
@@ -62,7 +62,7 @@ class HypotheticalAnswer:
 
     @property
     def seen(self) -> float:
-        """The fraction of all it takes that has been seen."""
+        """The fraction of the needed facts and absences that is already evidence."""
         total = len(self.evidence) + len(self.hypotheses)
         return len(self.evidence) / total if total else 1.0
 
@@ -78,10 +78,10 @@ class ChangeKind(StrEnum):
 
 
 class Change:
-    """What happened to an answer at a time point.
+    """A change of an answer at a time point.
 
-    `values` are those of the query's variables; `answer` is the one for them that lacks least, made
-    when it is asked for. A refuted answer is shown as it was before: its evidence leads nowhere.
+    `values` are those of the query's variables; `answer` is the best answer for them, computed on
+    access. A refuted answer is given as it was before.
     """
 
     __slots__ = ("_answer", "_make", "kind", "t", "values")
@@ -110,7 +110,7 @@ class Change:
 
 
 def rank(answer: HypotheticalAnswer) -> tuple[object, ...]:
-    """First what lacks least, then what is decided soonest."""
+    """Sort key: fewest hypotheses first, then the earliest deadline."""
     deadline = inf if answer.deadline is None else answer.deadline
     return (
         len(answer.hypotheses),
@@ -134,7 +134,7 @@ def answer_line(answer: HypotheticalAnswer) -> str:
 
 
 def answer_fields(answer: HypotheticalAnswer) -> dict[str, object]:
-    """What an answer rests on, what it needs, and when it is decided."""
+    """The evidence, hypotheses, restrictions and deadline of an answer as JSON fields."""
     fields: dict[str, object] = {
         "evidence": [str(item) for item in answer.evidence],
         "hypotheses": [str(item) for item in answer.hypotheses],
@@ -148,7 +148,7 @@ def answer_fields(answer: HypotheticalAnswer) -> dict[str, object]:
 
 
 def values(instance: Instance, variables: tuple[str, ...]) -> dict[str, Constant | None]:
-    """The values of the query's variables; None for those that are not known yet."""
+    """The values of the query's variables; None for unbound ones."""
     return {
         variable: slot if isinstance(slot, int | float | str) else None
         for variable, slot in zip(variables, instance.answer, strict=True)
@@ -161,7 +161,7 @@ def shown(
     t: int,
     delays: Mapping[Signature, float],
 ) -> HypotheticalAnswer:
-    """An instance as an answer: variables get the names they have in the program."""
+    """An instance as an answer, with the variable names of the program."""
     names = _program_names(instance)
     deadline = max((_decided(literal, delays) for literal in instance.hypotheses), default=inf)
     return HypotheticalAnswer(
@@ -181,7 +181,7 @@ def _decided(literal: Literal, delays: Mapping[Signature, float]) -> float:
 
 
 def _program_names(instance: Instance) -> dict[str, Slot]:
-    """Names without the numbers that resolution gave them, told apart where they meet."""
+    """Variable names without the suffixes of resolution, numbered where they clash."""
     literals = instance.evidence | instance.hypotheses
     slots: list[Expression] = [arg for literal in literals for arg in literal.pattern.args]
     slots += [literal.t for literal in literals if isinstance(literal.t, Time)]
@@ -212,15 +212,15 @@ def _program_names(instance: Instance) -> dict[str, Slot]:
 def _renamed(restriction: Restriction, names: Mapping[str, Slot]) -> Restriction:
     condition, negated = restriction
     if isinstance(condition, Pattern):
-        return Restriction(put_pattern(condition, names), negated)
-    return Restriction(put_condition(condition, names), negated)
+        return Restriction(substitute_pattern(condition, names), negated)
+    return Restriction(substitute_condition(condition, names), negated)
 
 
 def _timed_atoms(literals: Iterable[Literal], names: Mapping[str, Slot]) -> tuple[TimedAtom, ...]:
     atoms = []
     for t, pattern, negated in literals:
-        args = put_pattern(pattern, names).args if names else pattern.args
-        when = t if isinstance(t, int) else str(put_time(t, names))
+        args = substitute_pattern(pattern, names).args if names else pattern.args
+        when = t if isinstance(t, int) else str(substitute_time(t, names))
         atom = Atom(pattern.predicate, tuple([_term(arg) for arg in args]))
         atoms.append(TimedAtom(when, atom, negated))
     return tuple(sorted(atoms, key=_in_time_order))

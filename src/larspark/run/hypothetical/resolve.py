@@ -1,10 +1,10 @@
 """The offline step: resolve a query with the rules until only premises are left.
 
 Resolution is SLD-resolution over future premises: derived atoms are replaced by the bodies of the
-rules that derive them, input atoms are left standing. What is left says which facts make the query
-true, whatever has arrived. The result is finite if rules do not depend on themselves
-(Proposition 9). If they do, it may still be finite (Proposition 10): goals that ask for no less
-than an earlier one are dropped, and if no other ones appear, the set is complete.
+rules that derive them, input atoms are kept. The remaining premises say which facts make the query
+true, independent of the facts so far. The result is finite if the rules are not recursive
+(Proposition 9). With recursion it may still be finite (Proposition 10): goals that an earlier one
+subsumes are dropped, and if no other ones appear, the set is complete.
 """
 
 from collections import deque
@@ -20,11 +20,11 @@ from larspark.run.hypothetical.patterns import ORIGIN, Slot, Time, time_names, u
 from larspark.run.hypothetical.subsumption import subsumes
 from larspark.run.hypothetical.temporal_rules import NOW, Conjunction, Occurrence, TemporalRule
 
-# A query that needs more goals than this is refused.
+# A query that needs more goals is refused.
 GOAL_LIMIT = 5_000
-# So many time points are taken one by one, where a derived atom has to hold at all of them.
+# The longest span at which a derived atom is expanded time point by time point.
 SPAN_LIMIT = 200
-# With recursion there is no telling whether an end will come: the limits are lower.
+# With recursion, termination is not known in advance: the limits are lower.
 RECURSIVE_GOAL_LIMIT = 300
 RECURSIVE_SIZE_LIMIT = 20
 
@@ -34,7 +34,7 @@ class RuleBase:
     """The rules over time points by the predicate they derive."""
 
     rules: Mapping[Signature, Sequence[TemporalRule]]
-    # What is output at a time point is seen by all later evaluations.
+    # Predicates whose output at a time point is visible to all later evaluations.
     remembered: frozenset[Signature]
 
     def derives(self, signature: Signature) -> bool:
@@ -51,8 +51,8 @@ def premises(
     return _Resolution(base, recursive, span).run(answers)
 
 
-class EndlessError(LarsparkError):
-    """Resolution of a recursive query did not come to an end."""
+class UnboundedError(LarsparkError):
+    """Resolution of a recursive query did not terminate within the limits."""
 
 
 class _Resolution:
@@ -76,7 +76,7 @@ class _Resolution:
             goal = waiting.popleft()
             too_long = self._recursive and len(goal.body.occurrences) > RECURSIVE_SIZE_LIMIT
             if number > limit or too_long:
-                raise EndlessError(self._too_many(limit))
+                raise UnboundedError(self._too_many(limit))
             if self._recursive:
                 if any(subsumes(earlier, goal) for earlier in seen):
                     continue
@@ -92,11 +92,11 @@ class _Resolution:
             "L471",
             f"the query has more than {limit} sets of premises",
             self._span,
-            hint="ask for less, use smaller windows, or fewer alternatives under `always`",
+            hint="use a more specific query, smaller windows, or fewer alternatives under `always`",
         )
 
     def _added(self, goal: Goal, occurrences: Iterable[Occurrence]) -> Iterator[Goal]:
-        """The goal with further atoms to hold, premises and derived ones told apart."""
+        """The goal with further atoms, divided into premises and derived atoms."""
         every = tuple(occurrences)
         derived = tuple(o for o in every if self._base.derives(o.pattern.signature))
         inputs = tuple(o for o in every if not self._base.derives(o.pattern.signature))
@@ -121,7 +121,7 @@ class _Resolution:
         signature = occurrence.pattern.signature
         views: list[tuple[Goal, Time]] = [(goal, goal.now)]
         if signature in self._base.remembered:
-            # Derived and output at its own time point, it is seen ever after.
+            # Derived and output at its own time point, it is visible ever after.
             before = goal.at_most(occurrence.time.shifted(1), goal.now)
             if before is not None:
                 views.append((before, occurrence.time))
@@ -141,8 +141,8 @@ class _Resolution:
         bindings = unify(occurrence.pattern.args, rule.head.args)
         if bindings is None:
             return
-        moved = together.put(bindings)
-        at = occurrence.put(bindings).time
+        moved = together.substitute(bindings)
+        at = occurrence.substitute(bindings).time
         moved = moved and moved.equal(at, moved.open[size].time)
         if moved is not None:
             body, rest = moved.open[:size], moved.open[size + 1 :]
@@ -190,14 +190,14 @@ class _Resolution:
                 local,
                 occurrence.rigid + rule.body.rigid,
                 occurrence.conditions + rule.body.conditions,
-            ).put(bindings)
-            bound = case.put(bindings)
+            ).substitute(bindings)
+            bound = case.substitute(bindings)
             if bound is not None:
                 moved.extend(self._added(bound, (over,)))
         return moved
 
     def _expanded(self, goal: Goal, occurrence: Occurrence) -> Iterator[Goal]:
-        """The atom at each time point of the span by itself, for every place of the clip."""
+        """The atom at each time point of the span separately, for every possible clipping."""
         length = occurrence.last - occurrence.first + 1
         self._refuse_too_many_ways(occurrence, length)
         cuts = length if occurrence.floor is not None else 1
@@ -217,13 +217,13 @@ class _Resolution:
                 yield from self._added(case, [point for point, _ in points])
 
     def _refuse_too_many_ways(self, occurrence: Occurrence, length: int) -> None:
-        """Each time point may have its own way: with several ways their number explodes."""
+        """Raise when the combinations of rules over the time points of a span are too many."""
         rules = self._base.rules[occurrence.pattern.signature]
         ways = sum(all(isinstance(arg, Variable) for arg in rule.head.args) for rule in rules)
         if length > SPAN_LIMIT or max(ways, 1) ** length > GOAL_LIMIT:
             message = (
                 f"`{occurrence.pattern.signature}` has to hold at {length} time points, and has "
-                f"{len(rules)} rules to hold by at each of them: that is too many ways"
+                f"{len(rules)} rules at each of them: too many combinations"
             )
             hint = "use a smaller window, or one rule with one atom in its body"
             raise LarsparkError(Problem("L471", message, self._span, hint))
@@ -231,18 +231,18 @@ class _Resolution:
     def _point(self, occurrence: Occurrence, offset: int) -> tuple[Occurrence, Conjunction]:
         number = next(self._numbers)
         own = {name: Variable(fresh(name, number)) for name in occurrence.local}
-        point = occurrence.at(occurrence.first + offset).put(own)
+        point = occurrence.at(occurrence.first + offset).substitute(own)
         extra = Conjunction(rigid=point.rigid, conditions=point.conditions)
         return Occurrence(point.pattern, point.variable, point.first, point.last), extra
 
 
 def _pin(rule: TemporalRule) -> Occurrence:
-    """Carries the time of the head through a substitution."""
+    """The head as an occurrence, to carry its time through a substitution."""
     return Occurrence(rule.head, rule.time.variable, rule.time.offset, rule.time.offset)
 
 
 def _one_premise(rule: TemporalRule, now: Time) -> bool:
-    """Is the body one atom at a fixed distance from the head, with data and comparisons only?"""
+    """Is the body one atom at a fixed distance from the head, plus background and comparisons?"""
     body = rule.body
     if len(body.occurrences) != 1 or body.denials or body.missing:
         return False
@@ -264,8 +264,8 @@ def _bounded(
 ) -> list[tuple[Goal, bool]] | None:
     """The goal with the rule's bounds at every time point of the span, and whether it is clipped.
 
-    What bounds the head's time from above has to hold at the last time point, what bounds it from
-    below at the first one that counts; None when it is not known which one that is.
+    Upper bounds of the head's time have to hold at the last time point, lower bounds at the first
+    one that counts; None when that one is not known.
     """
     variable, shift = rule.time.variable, -rule.time.offset
     first = Time(occurrence.variable, occurrence.first + shift)
@@ -284,7 +284,7 @@ def _bounded(
             elif left != ORIGIN:
                 return None
             elif lower.offset > occurrence.floor + shift:
-                # The rule derives nothing at the start: a window that reaches it is not filled.
+                # The rule derives nothing at the start: a clipped window cannot be filled.
                 case, clipped = case.at_most(lower, first), False
         else:
             case = case.at_most(Time(left), Time(right, slack))

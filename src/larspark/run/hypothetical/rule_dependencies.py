@@ -1,4 +1,4 @@
-"""How rules depend on each other over time: recursion, stratification, connectedness."""
+"""Dependencies between rules over time: recursion, stratification, connectedness."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
@@ -37,7 +37,7 @@ def edges(rules: Iterable[TemporalRule], derived: frozenset[Signature]) -> list[
 
 
 def _before(rule: TemporalRule, occurrence: Occurrence) -> tuple[float, float]:
-    """Between how many time points an atom of the body lies before the head."""
+    """The least and greatest number of time points by which a body atom precedes the head."""
     bounds = rule.body.bounds
     nearest = bounds.upper(occurrence.variable, rule.time.variable)
     farthest = bounds.upper(rule.time.variable, occurrence.variable)
@@ -49,7 +49,7 @@ def _before(rule: TemporalRule, occurrence: Occurrence) -> tuple[float, float]:
 
 
 def cycle(dependencies: Sequence[Edge]) -> list[Edge] | None:
-    """Some predicates that depend on themselves, as a path of edges; None when there are none."""
+    """A cycle of dependencies as a path of edges; None when there is none."""
     following: dict[Signature, list[Edge]] = {}
     for dependency in dependencies:
         following.setdefault(dependency.head, []).append(dependency)
@@ -79,13 +79,13 @@ def cycle(dependencies: Sequence[Edge]) -> list[Edge] | None:
 
 
 def unstratified(edges: Sequence[Edge]) -> list[Edge] | None:
-    """Some predicates whose absence decides about themselves; None if negation is T-stratified.
+    """A cycle of recursion through negation; None if negation is T-stratified.
 
     At each time point a predicate is a symbol of its own, and there are infinitely many. But a
-    dependency is the same at all time points, so only the time that passes on a way round counts:
-    a way through a denial has to lead into the past, and no way may lead into the future.
-    Otherwise an atom depends on its own absence, or on ever later atoms without end. In weights
-    that count time first and denials second, such a way has a negative sum (Proposition 14).
+    dependency is the same at all time points, so only the time distance of a cycle counts: a cycle
+    through a denial has to lead into the past, and no cycle may lead into the future. Otherwise an
+    atom depends on its own absence, or on ever later atoms. With weights that count time first and
+    denials second, such a cycle has a negative sum (Proposition 14).
     """
     inner = [edge for edge in edges if _reaches(edge.body, edge.head, edges)]
     if not any(edge.negative for edge in inner):
@@ -100,22 +100,22 @@ def unstratified(edges: Sequence[Edge]) -> list[Edge] | None:
     }
     weights = {edge: edge.least * (len(involved) + 1) - edge.negative for edge in involved}
     distance: dict[Signature, float] = {edge.head: 0 for edge in involved}
-    came_by: dict[Signature, Edge] = {}
+    reached_by: dict[Signature, Edge] = {}
     last: Signature | None = None
     for _ in range(len(distance) + 1):
         last = None
         for edge, weight in weights.items():
             if distance[edge.head] + weight < distance[edge.body]:
                 distance[edge.body] = distance[edge.head] + weight
-                came_by[edge.body] = edge
+                reached_by[edge.body] = edge
                 last = edge.body
     if last is None:
         return None
     for _ in distance:
-        last = came_by[last].head
-    path = [came_by[last]]
+        last = reached_by[last].head
+    path = [reached_by[last]]
     while path[0].head != last:
-        path.insert(0, came_by[path[0].head])
+        path.insert(0, reached_by[path[0].head])
     return path
 
 
@@ -133,8 +133,8 @@ def _reaches(start: Signature, goal: Signature, edges: Sequence[Edge]) -> bool:
     return False
 
 
-def endless_problem(path: Sequence[Edge]) -> Problem:
-    """Which rules make the set of premises infinite, and why."""
+def unbounded_problem(path: Sequence[Edge]) -> Problem:
+    """The problem that names the rules that make the set of premises infinite."""
     names = " -> ".join([*(str(edge.head) for edge in path), str(path[-1].body)])
     lines = list(dict.fromkeys(str(edge.rule.span.line) for edge in path))
     where = f"line{'s' * (len(lines) > 1)} {', '.join(lines)}"
@@ -142,9 +142,9 @@ def endless_problem(path: Sequence[Edge]) -> Problem:
     most = sum(edge.most for edge in path)
     if least == most and most != 0:
         direction = "earlier" if most > 0 else "later"
-        why = f"each round asks for facts {_count(abs(most))} {direction}"
+        why = f"each round needs facts {_count(abs(most))} {direction}"
     else:
-        why = "each round asks for more facts"
+        why = "each round needs more facts"
     return Problem(
         "L470",
         f"`{path[0].head}` depends on itself ({names}, {where}): {why}, so the "
@@ -172,7 +172,7 @@ def unstratified_problem(path: Sequence[Edge]) -> Problem:
 
 
 def unconnected_problems(rules: Iterable[TemporalRule]) -> Iterator[Problem]:
-    """Rules whose premises may lie any time away from their head: no delay, no window size."""
+    """Warnings for rules whose premises can be arbitrarily far from their head."""
     seen: set[Rule] = set()
     for rule in rules:
         loose = {
@@ -186,9 +186,9 @@ def unconnected_problems(rules: Iterable[TemporalRule]) -> Iterator[Problem]:
             names = ", ".join(f"`{name}`" for name in sorted(loose))
             yield Problem(
                 "L476",
-                f"{names} can be any time away from the head of the rule, so its answers may wait "
-                "without bound",
+                f"{names} can be arbitrarily far from the head of the rule, so its answers may "
+                "wait without bound",
                 rule.source.span,
-                hint="put a window around what has to happen in time",
+                hint="put a window around the atoms that have to hold in time",
                 severity=Severity.WARNING,
             )

@@ -1,4 +1,4 @@
-"""When one goal asks for no more than another: subsumption."""
+"""Subsumption between goals: one asks for no more than another."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,11 +12,11 @@ from larspark.run.hypothetical.patterns import (
     Pattern,
     Slot,
     Time,
-    put_time,
+    substitute_time,
 )
 from larspark.run.hypothetical.temporal_rules import Denial, Occurrence
 
-# Exponential in the worst case: beyond this effort the answer is "no", which is always safe.
+# Exponential in the worst case: beyond this number of steps the result is "no", which is safe.
 _EFFORT = 2_000
 
 
@@ -27,11 +27,11 @@ def subsumes(general: Goal, special: Goal) -> bool:
         return False
     try:
         return any(_Matching(general, special).matches())
-    except _TooHardError:
+    except _EffortExceededError:
         return False
 
 
-class _TooHardError(Exception):
+class _EffortExceededError(Exception):
     pass
 
 
@@ -72,7 +72,7 @@ class _Matching:
         for more in self._ways(wanted[0], bindings):
             self._effort -= 1
             if self._effort < 0:
-                raise _TooHardError
+                raise _EffortExceededError
             yield from self._search(wanted[1:], more)
 
     def _ways(
@@ -88,8 +88,8 @@ class _Matching:
                 for denial in special.body.denials:
                     one, other = item.occurrence, denial.occurrence
                     with_now = _match_now(item, denial, bindings)
-                    # Less denied is less asked, so the spans match as for atoms. But whoever denies
-                    # all atoms asks for more than who denies one.
+                    # Denying less asks for less, so the spans match as for atoms. But a wildcard
+                    # in a denial asks for more than a single value.
                     if with_now is not None and _wildcards(one) <= _wildcards(other):
                         yield from _match_occurrence(one, other, with_now)
             case Pattern():
@@ -107,7 +107,9 @@ class _Matching:
         used = {*self._general.time_names(), ORIGIN}
         bounds = self._special.body.bounds
         return all(
-            bounds.implies(put_time(Time(left), bindings), put_time(Time(right, slack), bindings))
+            bounds.implies(
+                substitute_time(Time(left), bindings), substitute_time(Time(right, slack), bindings)
+            )
             for left, right, slack in self._general.body.bounds.projected(used).entries()
         )
 
@@ -139,10 +141,10 @@ def _match_occurrence(
         and (general.local, *filters) != (special.local, special.rigid, special.conditions)
     ):
         return
-    # What differs from time point to time point and is not restricted may have any value.
+    # A local variable without restrictions matches any value.
     anything = general.local if not any(filters) else frozenset()
     for one, two in zip(general.pattern.args, special.pattern.args, strict=False):
-        # What has one value throughout cannot be what may differ from time point to time point.
+        # A variable with one value throughout the span does not match a local one.
         shared = isinstance(one, Variable) and one.name not in general.local
         if shared and isinstance(two, Variable) and two.name in special.local:
             return

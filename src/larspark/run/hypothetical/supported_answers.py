@@ -1,6 +1,6 @@
-"""From candidates to supported answers: every time variable gets a value.
+"""Supported answers of a candidate: every time variable gets a value.
 
-A time variable without an upper end stays a variable: that answer waits without bound.
+A time variable without an upper bound stays a variable: that answer can wait without bound.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,26 +24,26 @@ from larspark.run.hypothetical.patterns import (
     Restriction,
     Slot,
     Time,
-    put,
-    put_condition,
-    put_pattern,
-    put_time,
+    substitute,
+    substitute_condition,
+    substitute_pattern,
+    substitute_time,
     time_names,
 )
 
 
 class Absences(Protocol):
-    """Knows which atoms are absent."""
+    """Decides which atoms are absent."""
 
     def prospect(self, denied: Denied, t: int) -> Prospect:
         """Can the atom still come to hold, given the facts up to t?"""
 
     def consistent(self, denied: Sequence[Denied], expected: frozenset[Literal], t: int) -> bool:
-        """Can the atoms stay absent if the expected facts come?"""
+        """Can the atoms stay absent if the expected facts arrive?"""
 
 
 def _current(candidate: Candidate, t: int) -> Iterator[tuple[Ends, Ends]]:
-    """The ends of the times at t: what is lacking lies after t, a run that goes on has begun."""
+    """The bounds of the times at t: unmet premises lie after t, continuing runs have started."""
     clause = candidate.clause
     ends: tuple[Ends, Ends] | None = (candidate.low, candidate.high)
     for premise, part in zip(clause.premises, candidate.parts, strict=True):
@@ -53,7 +53,7 @@ def _current(candidate: Candidate, t: int) -> Iterator[tuple[Ends, Ends]]:
         elif ends is not None and isinstance(part, Run) and part.last >= t:
             latest = t - premise.first if started else -inf
             ends = clause.narrowed(*ends, premise.time, -inf, latest)
-    if not clause.lacking(candidate.mask):
+    if not clause.unmet(candidate.mask):
         for time, more in clause.kept:
             ends = ends and clause.narrowed(*ends, time, t - more, inf)
     if ends is None:
@@ -61,7 +61,7 @@ def _current(candidate: Candidate, t: int) -> Iterator[tuple[Ends, Ends]]:
     if clause.premises or not clause.denials:
         yield ends
         return
-    # Only absence is asked for: some of it has to be known already.
+    # Only absences are needed: some of them have to be known already.
     for denial in clause.denials:
         number = clause.times.index(denial.occurrence.variable)
         begun = clause.narrowed(*ends, number, -inf, t - denial.occurrence.first)
@@ -70,16 +70,16 @@ def _current(candidate: Candidate, t: int) -> Iterator[tuple[Ends, Ends]]:
 
 
 class _Expected(NamedTuple):
-    """What has to come at one time point, and what restricts its variables."""
+    """An expected fact at one time point, and the restrictions on its variables."""
 
     literal: Literal
     where: tuple[Restriction, ...]
 
 
 class Grounding:
-    """A candidate at a time point: all answers that it stands for, given the facts up to t.
+    """A candidate at a time point: all its answers, given the facts up to t.
 
-    What its choices of times have in common is found once.
+    Work that is common to its choices of times is done once.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Grounding:
         self._prospects: dict[tuple[int, int | Time, int | None], tuple[Prospect, Denied]] = {}
 
     def choices(self) -> Iterator[tuple[int, Moments]]:
-        """All values that the times can have, each with the number of facts that are missing."""
+        """All values of the times, each with the number of missing facts."""
         found = dict.fromkeys(
             moments
             for ends in _current(self._candidate, self._t)
@@ -110,7 +110,7 @@ class Grounding:
             yield self._missing(moments), moments
 
     def _missing(self, moments: Moments) -> int:
-        """At least so many facts: premises that ask for the same one may be met by one."""
+        """A lower bound on the missing facts: one fact can meet several premises."""
         asked: set[tuple[Signature, int | Time]] = set()
         for premise, part in zip(self._clause.premises, self._candidate.parts, strict=True):
             if isinstance(part, tuple):
@@ -148,19 +148,19 @@ class Grounding:
                 return
             absent, hoped = split
             expected.update(dict.fromkeys(hoped))
-        answer = tuple(put(slot, bindings) for slot in self._clause.goal.answer)
+        answer = tuple(substitute(slot, bindings) for slot in self._clause.goal.answer)
         hypotheses, restrictions = frozenset(expected), frozenset(where)
         for choice in product(*seen):
             yield Instance(answer, frozenset((*absent, *choice)), hypotheses, restrictions)
 
     def _undecided(self, bindings: dict[str, Slot]) -> set[Restriction] | None:
-        """What restricts variables that are not known yet; None when something is false."""
+        """The restrictions on unbound variables; None when a check is false."""
         if not self._candidate.undecided:
             return set()
         checks: list[Undecided] = [
-            put_pattern(check, bindings)
+            substitute_pattern(check, bindings)
             if isinstance(check, Pattern)
-            else put_condition(check, bindings)
+            else substitute_condition(check, bindings)
             for check in self._candidate.undecided
         ]
         for _, left in solutions((), checks, {}, self._background):
@@ -170,7 +170,7 @@ class Grounding:
     def _split(
         self, moments: Moments, bindings: dict[str, Slot], expected: frozenset[Literal]
     ) -> tuple[list[Literal], list[Literal]] | None:
-        """The absences that are known and those that are not; None when one is not given."""
+        """The known and the assumed absences; None when a denied atom is certain."""
         absent: list[Literal] = []
         undecided: list[Denied] = []
         for prospect, denied in self._denied(moments, bindings):
@@ -189,19 +189,19 @@ class Grounding:
     def _denied(
         self, moments: Moments, bindings: dict[str, Slot]
     ) -> Iterator[tuple[Prospect, Denied]]:
-        """All atoms that must not hold; windows that overlap ask for the same ones."""
+        """All denied atoms with their prospects; cached, because windows overlap."""
         for number, denial in enumerate(self._clause.denials):
             pattern = denial.occurrence.pattern
             varies = any(time_names(pattern.args))
             now = None
             if denial.now is not None:
-                seen_from = put_time(denial.now, bindings)
+                seen_from = substitute_time(denial.now, bindings)
                 now = seen_from.offset if seen_from.variable == ORIGIN else None
             for point in self._clause.denied_points(denial, moments):
                 key = (number, point, now)
                 found = None if varies else self._prospects.get(key)
                 if found is None:
-                    denied = Denied(put_pattern(pattern, bindings), point, now)
+                    denied = Denied(substitute_pattern(pattern, bindings), point, now)
                     found = (self._absences.prospect(denied, self._t), denied)
                     self._prospects[key] = found
                 yield found
@@ -217,7 +217,7 @@ class Grounding:
     def _expected(
         self, premise: Premise, point: int | Time, bindings: dict[str, Slot]
     ) -> _Expected | None:
-        """The atom that has to come; None when background data leaves no value for it."""
+        """The expected atom; None when background data leaves no value for it."""
         if premise.times:
             return self._made(premise, point, bindings)
         key = (premise.number, point)
@@ -229,17 +229,17 @@ class Grounding:
         self, premise: Premise, point: int | Time, bindings: dict[str, Slot]
     ) -> _Expected | None:
         occurrence = premise.occurrence
-        # Its own variables may differ from time point to time point, and so do their names.
+        # Local variables may differ from time point to time point, so they get distinct names.
         own: dict[str, Slot] = {
             name: Variable(f"{name.partition('.')[0]}{point}.{premise.kind}")
             for name in occurrence.local
         }
         all_bindings = bindings | own
-        pattern = put_pattern(occurrence.pattern, all_bindings)
+        pattern = substitute_pattern(occurrence.pattern, all_bindings)
         if not premise.filtered:
             return _Expected(Literal(point, pattern), ())
-        conditions = tuple(put_condition(c, all_bindings) for c in occurrence.conditions)
-        rigid = tuple(put_pattern(p, all_bindings) for p in occurrence.rigid)
+        conditions = tuple(substitute_condition(c, all_bindings) for c in occurrence.conditions)
+        rigid = tuple(substitute_pattern(p, all_bindings) for p in occurrence.rigid)
         ways = list(islice(solutions(rigid, conditions, {}, self._background), 2))
         if not ways:
             return None
@@ -247,8 +247,10 @@ class Grounding:
             where = (*map(Restriction, rigid), *map(Restriction, conditions))
             return _Expected(Literal(point, pattern), where)
         known, left = ways[0]
-        decided = [put_condition(check, known) for check in left if isinstance(check, Condition)]
-        literal = Literal(point, put_pattern(pattern, known))
+        decided = [
+            substitute_condition(check, known) for check in left if isinstance(check, Condition)
+        ]
+        literal = Literal(point, substitute_pattern(pattern, known))
         return _Expected(literal, tuple(map(Restriction, decided)))
 
 

@@ -1,23 +1,136 @@
-"""Rules over time points: Temporal Datalog with negation, the form that windows unfold into."""
+"""Rules over time points: Temporal Datalog with negation, the result of unfolding windows.
 
-from collections.abc import Iterator
+Time points of a rule are related by differences only: `T` lies in the window of `N`, `S` is one
+later than `T`. These relations are a table of upper bounds on `left - right` (`Bounds`). The table
+is kept closed - every implied bound is in it - so that a contradiction shows at once, and a
+variable can be projected out without losing relations between the others.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from larspark.language.tree import Rule
 from larspark.run.hypothetical.patterns import (
+    ORIGIN,
     Bindings,
     Condition,
     Pattern,
     Time,
     object_names,
-    put_condition,
-    put_pattern,
-    put_time,
+    substitute_condition,
+    substitute_pattern,
+    substitute_time,
     time_names,
 )
-from larspark.run.hypothetical.time_bounds import Bounds
 
-# The evaluation time: every rule body is seen from it.
+
+class Bounds:
+    """A closed, satisfiable table of upper bounds on differences of time variables.
+
+    >>> bounds = Bounds().at_most(Time("S"), Time("N")).at_most(Time("N"), Time("S", 5))
+    >>> bounds.upper("N", "S"), bounds.upper("S", "N")
+    (5, 0)
+    >>> bounds.at_most(Time("N", 1), Time("S")) is None
+    True
+    """
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: dict[str, dict[str, int]] | None = None) -> None:
+        self._rows = rows or {}
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset(self._rows) - {ORIGIN}
+
+    def upper(self, left: str, right: str) -> int | None:
+        """The largest value of `left - right`; None when there is none."""
+        if left == right:
+            return 0
+        return self._rows.get(left, {}).get(right)
+
+    def at_most(self, left: Time, right: Time) -> "Bounds | None":
+        """Add `left <= right`; None when that contradicts the bounds."""
+        slack = right.offset - left.offset
+        if left.variable == right.variable:
+            return self if slack >= 0 else None
+        known = self.upper(left.variable, right.variable)
+        if known is not None and known <= slack:
+            return self
+        back = self.upper(right.variable, left.variable)
+        if back is not None and back + slack < 0:
+            return None
+        return self._with(left.variable, right.variable, slack)
+
+    def _with(self, left: str, right: str, slack: int) -> "Bounds":
+        rows = {name: dict(row) for name, row in self._rows.items()}
+        sources = [(left, 0)] + [
+            (name, row[left]) for name, row in rows.items() if left in row and name != left
+        ]
+        targets = [(right, 0), *rows.get(right, {}).items()]
+        rows.setdefault(right, {})
+        for source, before in sources:
+            row = rows.setdefault(source, {})
+            for target, after in targets:
+                if source == target:
+                    continue
+                bound = before + slack + after
+                if target not in row or row[target] > bound:
+                    row[target] = bound
+        return Bounds(rows)
+
+    def implies(self, left: Time, right: Time) -> bool:
+        """Does `left <= right` follow?"""
+        slack = right.offset - left.offset
+        known = self.upper(left.variable, right.variable)
+        return known is not None and known <= slack
+
+    def merged(self, other: "Bounds") -> "Bounds | None":
+        bounds: Bounds | None = self
+        for left, row in other._rows.items():
+            for right, bound in row.items():
+                if bounds is None:
+                    return None
+                bounds = bounds.at_most(Time(left), Time(right, bound))
+        return bounds
+
+    def substitute(self, bindings: "dict[str, Time]") -> "Bounds | None":
+        """Replace variables by other time points."""
+        moved: Bounds | None = Bounds()
+        for left, row in self._rows.items():
+            for right, bound in row.items():
+                if moved is None:
+                    return None
+                one = bindings[left] if left in bindings else Time(left)
+                two = bindings[right] if right in bindings else Time(right)
+                moved = moved.at_most(one, two.shifted(bound))
+        return moved
+
+    def projected(self, variables: Iterable[str]) -> "Bounds":
+        """Project out all other variables: exact, because the table is closed."""
+        kept = {*variables, ORIGIN}
+        rows = {
+            name: {other: bound for other, bound in row.items() if other in kept}
+            for name, row in self._rows.items()
+            if name in kept
+        }
+        return Bounds(rows)
+
+    def entries(self) -> Iterable[tuple[str, str, int]]:
+        for left, row in self._rows.items():
+            for right, bound in row.items():
+                yield left, right, bound
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bounds):
+            return NotImplemented
+        return sorted(self.entries()) == sorted(other.entries())
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.entries()))
+
+
+# The variable of the evaluation time.
 NOW = "now"
 
 
@@ -48,17 +161,17 @@ class Occurrence:
         """The time point, or the first one of several."""
         return Time(self.variable, self.first)
 
-    def put(self, bindings: Bindings) -> "Occurrence":
-        moved = put_time(Time(self.variable), bindings)
+    def substitute(self, bindings: Bindings) -> "Occurrence":
+        moved = substitute_time(Time(self.variable), bindings)
         return Occurrence(
-            put_pattern(self.pattern, bindings),
+            substitute_pattern(self.pattern, bindings),
             moved.variable,
             self.first + moved.offset,
             self.last + moved.offset,
             self.floor,
             self.local,
-            tuple(put_pattern(pattern, bindings) for pattern in self.rigid),
-            tuple(put_condition(condition, bindings) for condition in self.conditions),
+            tuple(substitute_pattern(pattern, bindings) for pattern in self.rigid),
+            tuple(substitute_condition(condition, bindings) for condition in self.conditions),
         )
 
     def at(self, offset: int) -> "Occurrence":
@@ -84,17 +197,17 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """No instance of the pattern at any time point of the occurrence, seen from `now`.
+    """No instance of the pattern at any time point of the occurrence, evaluated at `now`.
 
-    Without `now` it does not matter from when one looks.
+    Without `now` the denial does not depend on the evaluation time.
     """
 
     occurrence: Occurrence
     now: Time | None
 
-    def put(self, bindings: Bindings) -> "Denial":
-        now = None if self.now is None else put_time(self.now, bindings)
-        return Denial(self.occurrence.put(bindings), now)
+    def substitute(self, bindings: Bindings) -> "Denial":
+        now = None if self.now is None else substitute_time(self.now, bindings)
+        return Denial(self.occurrence.substitute(bindings), now)
 
     def __str__(self) -> str:
         return f"not {self.occurrence}"
@@ -102,7 +215,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """What a rule asks for: atoms over time, their absence, background data, comparisons."""
+    """A rule body: atoms over time, their absence, background data, comparisons."""
 
     occurrences: tuple[Occurrence, ...] = ()
     denials: tuple[Denial, ...] = ()
@@ -125,17 +238,17 @@ class Conjunction:
             bounds,
         )
 
-    def put(self, bindings: Bindings) -> "Conjunction | None":
+    def substitute(self, bindings: Bindings) -> "Conjunction | None":
         times = {name: slot for name, slot in bindings.items() if isinstance(slot, Time)}
-        bounds = self.bounds.put(times) if times else self.bounds
+        bounds = self.bounds.substitute(times) if times else self.bounds
         if bounds is None:
             return None
         return Conjunction(
-            tuple(item.put(bindings) for item in self.occurrences),
-            tuple(item.put(bindings) for item in self.denials),
-            tuple(put_pattern(pattern, bindings) for pattern in self.rigid),
-            tuple(put_pattern(pattern, bindings) for pattern in self.missing),
-            tuple(put_condition(condition, bindings) for condition in self.conditions),
+            tuple(item.substitute(bindings) for item in self.occurrences),
+            tuple(item.substitute(bindings) for item in self.denials),
+            tuple(substitute_pattern(pattern, bindings) for pattern in self.rigid),
+            tuple(substitute_pattern(pattern, bindings) for pattern in self.missing),
+            tuple(substitute_condition(condition, bindings) for condition in self.conditions),
             bounds,
         )
 
@@ -154,7 +267,7 @@ class Conjunction:
         yield from (denial.now.variable for denial in self.denials if denial.now is not None)
 
     def asked_times(self) -> Iterator[str]:
-        """The time variables of all that is asked, not those from which denials are seen."""
+        """The time variables of the body, without the evaluation times of denials."""
         for occurrence in self.occurrences:
             yield from occurrence.time_names()
         for denial in self.denials:
@@ -174,7 +287,7 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True)
 class TemporalRule:
-    """`@time head :- body`, seen from `NOW`, which may occur in it like any time variable."""
+    """`@time head :- body`, evaluated at `NOW`, which may occur in it like any time variable."""
 
     head: Pattern
     time: Time
@@ -183,7 +296,7 @@ class TemporalRule:
 
     @property
     def depends_on_now(self) -> bool:
-        """Does it matter from when the rule is seen?"""
+        """Does the rule depend on the evaluation time?"""
         return NOW in {self.time.variable, *self.body.bounds.variables, *self.body.asked_times()}
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
-"""From LARS rules to rules over time points: windows of fixed size are unfolded.
+"""Unfolding of LARS rules into rules over time points, for windows of fixed size.
 
-| formula, seen from N | becomes |
+| formula, evaluated at N | becomes |
 |---|---|
 | `p(X)` in a head or body | `@N p(X)` |
 | `[n] some p(X)` | `@S p(X)` with N-n <= S <= N |
@@ -9,8 +9,8 @@
 | `not [n] some p(X)` | `not p(X)` at N-n, ..., N |
 | `[n every d]` | one case for each remainder of N by d |
 
-The time points of a window stay variables with bounds; nothing is multiplied out here except
-disjunctions and `always` over something that is not an atom.
+The time points of a window stay variables with bounds; only disjunctions, and `always` over a
+formula that is not an atom, are multiplied out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,8 +40,7 @@ from larspark.language.tree import (
 from larspark.language.windows import Window
 from larspark.logic.values import NEGATED
 from larspark.run.hypothetical.dataset import Background
-from larspark.run.hypothetical.patterns import ORIGIN, Calculation, Condition, Slot, Time
-from larspark.run.hypothetical.rule_terms import Terms
+from larspark.run.hypothetical.patterns import ORIGIN, Calculation, Condition, Slot, Terms, Time
 from larspark.run.hypothetical.temporal_rules import (
     NOW,
     Conjunction,
@@ -62,14 +61,14 @@ from larspark.run.hypothetical.window_scope import (
     timed,
 )
 
-# A rule with more alternatives than this is refused.
+# A rule with more alternatives is refused.
 LIMIT = 2_000
 
 _TRUE = Conjunction()
 
 
 def unfold_rule(rule: Rule, background: Background, start: int) -> list[TemporalRule]:
-    """All rules over time points that together mean the same as this one."""
+    """The rules over time points that together are equivalent to this rule."""
     match rule.head:
         case AtomFormula() as head:
             pin: Term | None = None
@@ -81,8 +80,8 @@ def unfold_rule(rule: Rule, background: Background, start: int) -> list[Temporal
                     "L473",
                     "hypothetical answers need rules with one atom, or `@T` and one atom, as head",
                     rule.head.span,
-                    hint="ask the engine `asp` for the models of programs with constraints, "
-                    "disjunction or other formulas in heads",
+                    hint="use the engine `asp` for programs with constraints, disjunction or other "
+                    "formulas in heads",
                 )
             )
     unfolded = []
@@ -109,7 +108,7 @@ def unfold_query(
 
 
 def query_variables(query: Formula) -> list[str]:
-    """The variables an answer gives values to, time variables last."""
+    """The variables that an answer binds, time variables last."""
     names = dict.fromkeys(variable.name for variable in variables(query))
     times = {variable.name for term, _ in _pins((query,)) for variable in term_variables(term)}
     return sorted(names, key=times.__contains__)
@@ -126,7 +125,7 @@ def _pins(formulas: Iterable[Formula]) -> Iterator[tuple[Term, Span]]:
 def _unfoldings(
     formulas: tuple[Formula, ...], background: Background, start: int
 ) -> Iterator["_Unfolding"]:
-    """One for each choice of values that background data gives to variable time shifts."""
+    """One unfolding for each choice of values of variable time shifts from background data."""
     times: set[str] = set()
     shifts: dict[str, tuple[set[int], Span]] = {}
     for term, span in _pins(formulas):
@@ -161,7 +160,7 @@ def _shift_values(name: str, formulas: tuple[Formula, ...], background: Backgrou
 
 
 class _Unfolding:
-    """Turns the formulas of one rule into cases, of which one has to hold."""
+    """Unfolds the formulas of one rule into cases, of which one has to hold."""
 
     def __init__(self, terms: Terms, background: Background, start: Time) -> None:
         self.terms = terms
@@ -184,7 +183,7 @@ class _Unfolding:
         return [both for one in left for two in right if (both := one.joined(two)) is not None]
 
     def _cases(self, formula: Formula, at: Time, scope: Scope, wanted: bool) -> Cases:
-        """The ways in which the formula is true (or false, if not wanted) at a time point."""
+        """The cases in which the formula is true (or false, if not wanted) at a time point."""
         match formula:
             case AtomFormula(atom):
                 return self._atom(atom, at, scope, wanted, formula.span)
@@ -246,7 +245,7 @@ class _Unfolding:
         if wanted:
             where = timed(inside(at, scope, self._start))
             return self._present(atom, here, None, where, scope, span)
-        # Before the start nothing is there: a denial knows that by itself.
+        # There are no facts before the start; a denial accounts for that.
         elsewhere = [case for pairs in outside(at, scope, None) for case in timed(pairs)]
         return self._absent(atom, here, elsewhere, scope, span)
 
@@ -348,17 +347,16 @@ class _Unfolding:
             only = tuple(self.terms.flattened(atom)[0] for atom in window.filters)
             return self._cases(body, at, Scope(scope.ranges, (*scope.filters, only)), wanted)
         if not window.is_known:
-            message = f"what the window `{window.function}` will hold is not known ahead of time"
+            message = f"the content of the window `{window.function}` is not known ahead of time"
             raise LarsparkError(Problem("L472", message, span))
         message = (
-            f"a {window.noun} has no fixed size in time: which facts lie in it depends on all "
-            "facts still to come"
+            f"a {window.noun} has no fixed size in time: its content depends on all future facts"
         )
         raise LarsparkError(Problem("L472", message, span, hint="use a time window such as `[5]`"))
 
 
 def _hop(at: Time, every: int, late: int) -> Cases:
-    """The time point is `late` after the pivot of its hopping window."""
+    """The case that the time point is `late` after the pivot of its hopping window."""
     if every == 1:
         return [_TRUE]
     return [Conjunction(conditions=(Condition("=", Calculation("mod", (at, every)), late),))]

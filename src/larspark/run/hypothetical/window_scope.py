@@ -1,21 +1,20 @@
-"""The windows a formula stands under, as bounds on time points and patterns of atoms."""
+"""The scope of a formula: the windows around it as bounds on time points and patterns of atoms."""
 
 from typing import NamedTuple, TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Variable, Wildcard
 from larspark.run.hypothetical.patterns import Condition, Pattern, Slot, Time
-from larspark.run.hypothetical.temporal_rules import Conjunction
-from larspark.run.hypothetical.time_bounds import Bounds
+from larspark.run.hypothetical.temporal_rules import Bounds, Conjunction
 
-# Each first is at most its second.
+# Pairs of time points, the first at most the second.
 Pairs: TypeAlias = tuple[tuple[Time, Time], ...]
 
 Cases: TypeAlias = list[Conjunction]
 
 
 class Range(NamedTuple):
-    """The time points from `base + past` to `base + future`; None is without bound."""
+    """The time points from `base + past` to `base + future`; None: without bound."""
 
     base: Time
     past: int | None
@@ -23,14 +22,14 @@ class Range(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """The window a formula stands under: ranges of time points, and patterns of atoms."""
+    """The windows around a formula: ranges of time points, and patterns of atoms."""
 
     ranges: tuple[Range, ...] = ()
     filters: tuple[tuple[Pattern, ...], ...] = ()
 
 
 def timed(pairs: Pairs) -> Cases:
-    """The case that the first of each pair is at most the second; no case if that is impossible."""
+    """The case that all pairs are ordered; no case if that is impossible."""
     bounds = Bounds()
     for left, right in pairs:
         tighter = bounds.at_most(left, right)
@@ -55,7 +54,7 @@ def time_pairs(relation: str, left: Time, right: Time) -> Pairs:
 
 
 def inside(at: Time, scope: Scope, start: Time | None) -> Pairs:
-    """`at` is a time point of every window it stands under, and of the timeline, if it starts."""
+    """The pairs for `at` inside all windows of the scope, and not before the start."""
     pairs = [] if start is None else [(start, at)]
     for base, past, future in scope.ranges:
         if past is not None:
@@ -66,7 +65,7 @@ def inside(at: Time, scope: Scope, start: Time | None) -> Pairs:
 
 
 def outside(at: Time, scope: Scope, start: Time | None) -> list[Pairs]:
-    """The ways in which `at` is not such a time point."""
+    """The alternatives for `at` outside of the scope or before the start."""
     ways: list[Pairs] = [] if start is None else [((at.shifted(1), start),)]
     for base, past, future in scope.ranges:
         if past is not None:
@@ -77,7 +76,7 @@ def outside(at: Time, scope: Scope, start: Time | None) -> list[Pairs]:
 
 
 def before(scope: Scope, start: Time) -> list[Pairs]:
-    """The ways in which a window has no time points: it ends before the start."""
+    """The alternatives in which a window is empty because it ends before the start."""
     return [
         ((base.shifted(future + 1), start),)
         for base, _, future in scope.ranges
@@ -86,7 +85,7 @@ def before(scope: Scope, start: Time) -> list[Pairs]:
 
 
 def fixed(scope: Scope, span: Span, wanted: bool) -> tuple[str, int, int]:
-    """The one variable and the offsets between which all time points of the window lie."""
+    """The base variable of the windows, and the first and last offset of their intersection."""
     operator = "always" if wanted else "not ... some"
     bases = {base.variable for base, _, _ in scope.ranges}
     pasts = [base.offset + past for base, past, _ in scope.ranges if past is not None]
@@ -113,7 +112,7 @@ def fixed(scope: Scope, span: Span, wanted: bool) -> tuple[str, int, int]:
 
 
 def narrowed(pattern: Pattern, scope: Scope) -> list[tuple[Pattern, tuple[Condition, ...]]]:
-    """The pattern as the filters let it through."""
+    """The pattern restricted by the filters of the scope."""
     ways: list[tuple[Pattern, tuple[Condition, ...]]] = [(pattern, ())]
     for only in scope.filters:
         ways = [
@@ -121,13 +120,13 @@ def narrowed(pattern: Pattern, scope: Scope) -> list[tuple[Pattern, tuple[Condit
             for narrow, conditions in ways
             for allowed in only
             if allowed.signature == pattern.signature
-            for way in [_let_through(narrow, allowed, conditions)]
+            for way in [_filtered(narrow, allowed, conditions)]
             if way is not None
         ]
     return ways
 
 
-def _let_through(
+def _filtered(
     pattern: Pattern, allowed: Pattern, conditions: tuple[Condition, ...]
 ) -> tuple[Pattern, tuple[Condition, ...]] | None:
     args: list[Slot] = []

@@ -1,7 +1,7 @@
-"""A file of lines that grows, as a stream: what is read is known by its place in the file.
+"""A Spark source for a growing file of lines; its offset is the position in the file.
 
-Spark's own source takes a file once, as it is when it is seen first. This one takes the whole lines
-that were added since, and takes the same ones again after a crash.
+Spark's own file source reads a file once, as it first finds it. This source reads the complete
+lines that were appended since, and the same lines again after a crash.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from larspark.base.problems import Problem
 from larspark.feeds.live.growing import end_of_lines
-from larspark.scale.failures import ToldError
+from larspark.scale.problem_transport import ReportedError
 from larspark.scale.spark_session import (
     DataFrame,
     DataSource,
@@ -20,26 +20,26 @@ from larspark.scale.spark_session import (
     InputPartition,
     SparkSession,
 )
-from larspark.scale.streaming.json_lines import VALUE
+from larspark.scale.streaming.intake import VALUE
 
 _FORMAT = "larspark-lines"
 _PLACE = "bytes"
-# A task reads about so many bytes.
+# Bytes that a task reads, approximately.
 _PART = 8 << 20
 
 
 def follow(spark: SparkSession, path: str | Path) -> DataFrame:
-    """The lines of a file as a streaming DataFrame, and those that are added to it.
+    """The lines of a file, and those that are appended to it, as a streaming DataFrame.
 
-    The file must only grow. All executors read it, so with several machines it lies where all of
-    them see it. While it is not there yet it has no lines.
+    The file must only grow. Executors read it, so on several machines it has to be on a shared file
+    system. A file that does not exist yet has no lines.
     """
     spark.dataSource.register(GrowingLines)
     return spark.readStream.format(_FORMAT).load(str(Path(path).absolute()))
 
 
 class GrowingLines(DataSource):
-    """The source as Spark knows it."""
+    """The source as registered with Spark."""
 
     @classmethod
     def name(cls) -> str:
@@ -48,25 +48,25 @@ class GrowingLines(DataSource):
     def schema(self) -> str:
         return f"{VALUE} string"
 
-    # Spark calls it with this name.
+    # The name is given by Spark.
     def streamReader(self, schema: object) -> "GrowingReader":  # noqa: N802
         return GrowingReader(Path(self.options["path"]))
 
 
 class Part(NamedTuple):
-    """Whole lines of a file, from a place up to another."""
+    """Complete lines of a file, from one position to another."""
 
     start: int
     end: int
 
 
 class GrowingReader(DataSourceStreamReader):
-    """Reads a file from place to place."""
+    """Reads a file from offset to offset."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    # Spark calls these with their names.
+    # The names are given by Spark.
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         return {_PLACE: 0}
 
@@ -83,7 +83,7 @@ class GrowingReader(DataSourceStreamReader):
 
 
 def read_part(path: Path, part: Part) -> list[str]:
-    """The lines of a part; what is no text is marked, so that it is told and not taken."""
+    """The lines of a part; a line that is not UTF-8 is marked and later reported as invalid."""
     with path.open("rb") as file:
         file.seek(part.start)
         lines = file.read(part.end - part.start).split(b"\n")
@@ -98,11 +98,11 @@ def _text(line: bytes) -> str:
 
 
 def _parts(path: Path, start: int, end: int) -> Iterator[Part]:
-    """The lines from a place to another, in parts of a size that a task reads at once."""
+    """Divide the lines between two positions into parts for tasks."""
     if end < start or (start < end and _size(path) < end):
-        message = f"{path} was read up to {max(start, end)} bytes, and has become shorter"
-        hint = "a file that is followed must only grow: begin with a new one and a new checkpoint"
-        raise ToldError(Problem("L496", message, hint=hint))
+        message = f"{path} was read up to byte {max(start, end)}, but is now shorter"
+        hint = "a followed file must only grow: use a new file and a new checkpoint"
+        raise ReportedError(Problem("L496", message, hint=hint))
     while start < end:
         following = min(end, start + _PART)
         if following < end:

@@ -1,7 +1,7 @@
-"""Answers as rows of output, which are final once they are given.
+"""Output rows of a stream, final once emitted, and their JSON Lines files.
 
-As intervals, an atom is given when it ceases to hold, with all the time that it held. As changes,
-it is given when it begins and when it ceases to hold.
+As intervals, an atom is emitted when it ceases to hold, with its whole interval. As changes, it is
+emitted when it starts and when it ceases to hold.
 """
 
 import os
@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from larspark.base.atoms import atom_text
 from larspark.base.facts import ColumnBatch
 from larspark.feeds import change_line, interval_line, point_line
-from larspark.scale.failures import telling
 from larspark.scale.piece_step import SCHEMA, Facts, in_arrival_order
+from larspark.scale.problem_transport import reports_problems
 from larspark.scale.spark_session import DataFrame
-from larspark.scale.streaming.shard_state import OPEN
+from larspark.scale.streaming.shard_state import HOLDING
 from larspark.scale.streaming.stream_job import Form, Late
 
 _ADD, _DEL = "add", "del"
@@ -31,8 +31,8 @@ _COLUMNS: dict[Form, dict[str, pa.DataType]] = {
 _SPARK_TYPES = {pa.int64(): "long", pa.string(): "string", pa.bool_(): "boolean"}
 
 
-class Answered(NamedTuple):
-    """Maximal intervals within [first, last], and up to when it was answered before."""
+class AnswerSpan(NamedTuple):
+    """Maximal intervals within [first, last], and the last time point answered before."""
 
     table: pa.Table
     first: int
@@ -41,7 +41,7 @@ class Answered(NamedTuple):
 
 
 def schema(form: Form, late: Late) -> pa.Schema:
-    """The columns of the output; late facts among it are marked."""
+    """The columns of the output; with late facts there is a column that marks them."""
     marked = {"late": pa.bool_()} if late == "output" else {}
     return pa.schema([*_COLUMNS[form].items(), *marked.items()])
 
@@ -51,23 +51,23 @@ def spark_schema(form: Form, late: Late) -> str:
 
 
 def answer_rows(
-    answered: Answered, holding: pa.Table, form: Form, late: Late
+    answered: AnswerSpan, holding: pa.Table, form: Form, late: Late
 ) -> tuple[pa.Table, pa.Table]:
-    """The rows that answers give, and what holds at the end of them, with its beginning.
+    """The output rows of answers, and the atoms that hold at their end, with their starts.
 
     >>> table = pa.table({"atom": ["p", "q"], "from": [3, 4], "to": [5, 4]}, schema=SCHEMA)
-    >>> holding = pa.table({"atom": ["p", "r"], "from": [1, 2]}, schema=OPEN)
-    >>> rows, still = answer_rows(Answered(table, 3, 5, before=2), holding, "intervals", "count")
+    >>> holding = pa.table({"atom": ["p", "r"], "from": [1, 2]}, schema=HOLDING)
+    >>> rows, still = answer_rows(AnswerSpan(table, 3, 5, before=2), holding, "intervals", "count")
     >>> [tuple(row.values()) for row in rows.to_pylist()], still.to_pylist()
     ([('r', 2, 2), ('q', 4, 4)], [{'atom': 'p', 'from': 1}])
     """
     table, first, last, before = answered
     since: dict[str, int] = dict(zip(*(c.to_pylist() for c in holding.columns), strict=True))
-    # A timeline that begins anew after a gap continues nothing.
+    # A timeline that restarts after a gap continues no interval.
     if before == first - 1:
         table = _continued(table, first, since)
     at_end = pc.equal(table["to"], last)
-    still = table.filter(at_end).select(["atom", "from"]).cast(OPEN)
+    still = table.filter(at_end).select(["atom", "from"]).cast(HOLDING)
     ended = pa.concat_tables([_ended(since, before), table.filter(pc.invert(at_end))])
     if form == "changes":
         begun = table.filter(pc.greater_equal(table["from"], first))
@@ -76,7 +76,7 @@ def answer_rows(
 
 
 def late_rows(facts: Sequence[Facts], form: Form) -> pa.Table:
-    """Late facts as rows: when they happened, and what they were."""
+    """Late facts as output rows: their times and atoms."""
     segments = in_arrival_order(facts, counts_tuples=True)
     rows = list(ColumnBatch(segments).rows())
     atoms = pa.array([atom_text(row.atom) for row in rows], pa.string())
@@ -88,9 +88,9 @@ def late_rows(facts: Sequence[Facts], form: Form) -> pa.Table:
     return _marked(pa.table(columns, names=list(_COLUMNS[form])), "output", True)
 
 
-@telling
+@reports_problems
 def unpack(batches: Iterable[pa.RecordBatch], form: Form, late: Late) -> Iterator[pa.RecordBatch]:
-    """The rows that shards packed, as rows of the output."""
+    """Unpack the output rows of shards."""
     for batch in batches:
         for payload in batch.column("rows").to_pylist():
             table = pa.ipc.open_stream(payload).read_all()
@@ -98,7 +98,7 @@ def unpack(batches: Iterable[pa.RecordBatch], form: Form, late: Late) -> Iterato
 
 
 def _continued(table: pa.Table, first: int, since: dict[str, int]) -> pa.Table:
-    """Intervals that go on from before, with their beginning; those are taken out of `since`."""
+    """Extend intervals that continue earlier ones to their start; remove them from `since`."""
     rows = pc.indices_nonzero(pc.equal(table["from"], first))
     starts = table["from"].to_numpy().copy()
     for row, atom in zip(rows.to_pylist(), table["atom"].take(rows).to_pylist(), strict=True):
@@ -107,7 +107,7 @@ def _continued(table: pa.Table, first: int, since: dict[str, int]) -> pa.Table:
 
 
 def _ended(since: dict[str, int], before: int | None) -> pa.Table:
-    """What held up to the last answers and does not go on."""
+    """The intervals that ended with the last time point answered before."""
     atoms, starts = list(since), list(since.values())
     columns = [atoms, starts, [before] * len(atoms)]
     return pa.table(columns, schema=SCHEMA)
@@ -131,16 +131,16 @@ def _marked(rows: pa.Table, late: Late, mark: bool) -> pa.Table:
 def json_lines(
     folder: str | Path, late: str | Path | None = None
 ) -> Callable[[DataFrame, int], None]:
-    """What `writeStream.foreachBatch` takes, to write answers as `larspark run` prints them.
+    """A function for `writeStream.foreachBatch` that writes answers as `larspark run` prints them.
 
-    Facts that came too late are written into the folder `late` as lines of a stream, when the
-    stream gives them (`late="output"`) and the folder is named.
+    Late facts are written to the folder `late` as lines of a stream, if the stream outputs them
+    (`late="output"`) and the folder is given.
     """
     return partial(_write_batch, folder=Path(folder), late=None if late is None else Path(late))
 
 
 def _write_batch(answers: DataFrame, batch: int, folder: Path, late: Path | None) -> None:
-    # One action: each would run the engines again.
+    # One action only: each action would evaluate the micro-batch again.
     rows = answers.toArrow().to_pylist()
     _write(folder, batch, _answer_lines(row for row in rows if not row.get("late")))
     if late is not None:
@@ -159,7 +159,7 @@ def _answer_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     changes: defaultdict[int, dict[str, list[str]]] = defaultdict(lambda: {"add": [], "del": []})
     intervals: list[tuple[int, str, int]] = []
     for row in rows:
-        # As `larspark run` does, nothing is said where there is no answer stream.
+        # Like `larspark run`, write no line where there is no answer stream.
         if row["atom"] is None:
             continue
         if "change" in row:
@@ -178,12 +178,12 @@ def _late_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _write(folder: Path, batch: int, lines: Iterable[str]) -> None:
-    """The file of a micro-batch, there as a whole or not at all; none when it gave nothing."""
+    """Write the file of a micro-batch atomically; none when there are no lines."""
     text = "".join(f"{line}\n" for line in lines)
     if not text:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    # Not `.jsonl`, so that nobody reads it before it is whole.
+    # Another suffix than `.jsonl`, so that readers ignore the unfinished file.
     unfinished = folder / f"{batch:09}.unfinished"
     with unfinished.open("w", encoding="utf-8") as file:
         file.write(text)

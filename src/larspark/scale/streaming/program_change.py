@@ -1,10 +1,10 @@
-"""A new program that takes over the facts of the old one.
+"""A changed program on an existing checkpoint: refuse, restart, or migrate.
 
-Up to the last time point that was answered the answers are those of the old program, after it those
-that the new program gives over the whole stream. That needs the facts that the new program can see
-from there on: the engine is made anew from them, on a timeline that reaches back as far as the new
-program looks, as a slice of history is (`larspark.scale.cuts`). Where facts are missing, or where
-it is not known how far the program looks, a migration is refused.
+After a migration, answers up to the last answered time point are those of the old program, and
+later ones are those of the new program over the whole stream. This needs the facts that the new
+program can see from there on: the engine is rebuilt from the kept facts, on a timeline that reaches
+back by the lookback of the new program, like a slice of history (`larspark.scale.cuts`). A
+migration is refused when facts are missing or the lookback is unbounded.
 """
 
 from collections import Counter
@@ -20,62 +20,65 @@ from larspark.language.tree import AtomFormula
 from larspark.logic.traversal import formulas
 from larspark.scale.cuts import find_cuts, looks_further
 from larspark.scale.streaming.shard_state import Identity, ShardState, identity
-from larspark.scale.streaming.stream_job import Live
+from larspark.scale.streaming.stream_job import StreamJob
 
 
-def migrated(state: ShardState, live: Live) -> ShardState:
-    """The state from which the new program goes on."""
-    start = _start(state, live)
-    reasons = [*_not_taken_in(state.identity, live), *_missing(state, start, live.loaded.checked)]
+def migrated(state: ShardState, stream_job: StreamJob) -> ShardState:
+    """The state from which the new program continues."""
+    start = _start(state, stream_job)
+    reasons = [
+        *_dropped(state.identity, stream_job),
+        *_missing(state, start, stream_job.loaded.checked),
+    ]
     if reasons:
         message = f"the checkpoint cannot be migrated to this program: {'; '.join(reasons)}"
-        hint = 'begin with a new checkpoint, or say `on_program_change="restart"`'
+        hint = 'use a new checkpoint, or set `on_program_change="restart"`'
         raise LarsparkError(Problem("L491", message, hint=hint))
-    # Before the first answer it is not settled yet where the timeline begins.
+    # Before the first answer the start of the timeline is still open.
     start = None if state.answered is None else start
-    return replace(state, identity=identity(live), start=start, session=b"")
+    return replace(state, identity=identity(stream_job), start=start, session=b"")
 
 
-def _start(state: ShardState, live: Live) -> int | None:
-    """Where the timeline has to start for all answers that are still to come."""
-    checked = live.loaded.checked
-    began = live.start
-    if began is None:
-        heard = [] if state.first is None else [state.first]
-        began = min([*heard, *(element.t for element in checked.elements)], default=None)
+def _start(state: ShardState, stream_job: StreamJob) -> int | None:
+    """The start of the timeline that the remaining answers need."""
+    checked = stream_job.loaded.checked
+    first = stream_job.start
+    if first is None:
+        times = [] if state.first is None else [state.first]
+        first = min([*times, *(element.t for element in checked.elements)], default=None)
     lookback = find_cuts(checked).lookback
-    if began is None or state.answered is None or lookback is None:
-        return began
-    return max(began, state.answered + 1 - lookback)
+    if first is None or state.answered is None or lookback is None:
+        return first
+    return max(first, state.answered + 1 - lookback)
 
 
 def _missing(state: ShardState, start: int | None, checked: Checked) -> Iterator[str]:
-    """Why the facts that are kept do not tell what the new program would say."""
+    """The reasons why the kept facts do not suffice for the new program."""
     kept_from = state.identity.start if state.answered is None else state.kept_from
     if start is None or kept_from is None or start >= kept_from:
         return
     cuts = find_cuts(checked)
     if state.answered is None:
-        yield f"it begins at {start}, and facts before {kept_from} were not taken in"
+        yield f"it starts at {start}, but facts before {kept_from} were dropped"
     elif cuts.lookback is None:
         yield from cuts.time_obstacles
     else:
         reach = state.answered + 1 - kept_from
-        yield f"it looks back {cuts.lookback} time points, and the facts of {reach} are kept"
+        yield f"it looks back {cuts.lookback} time points, but the facts of only {reach} are kept"
         yield from looks_further(checked, reach)
 
 
-def _not_taken_in(before: Identity, live: Live) -> Iterator[str]:
-    """With a key, facts that no rule of the old program read were not taken in."""
+def _dropped(before: Identity, stream_job: StreamJob) -> Iterator[str]:
+    """The facts that were dropped because the old program has a key and did not read them."""
     if not before.key:
         return
-    loaded = live.loaded
+    loaded = stream_job.loaded
     if loaded.job.counts_tuples and not loaded.key:
-        yield "it counts all tuples, and those that the old program did not read were not taken in"
+        yield "it counts all tuples, but those that the old program did not read were dropped"
     known = {Signature(name, arity) for name, arity, _ in before.key}
     known |= {Signature(name, arity) for name, arity in before.everywhere}
     for signature in sorted(_read(loaded.checked) - known):
-        yield f"the old program did not read `{signature}`, so these facts were not taken in"
+        yield f"the old program did not read `{signature}`, so these facts were dropped"
 
 
 def _read(checked: Checked) -> set[Signature]:
@@ -90,52 +93,54 @@ def _read(checked: Checked) -> set[Signature]:
     return read - checked.derived
 
 
-# More lines of a program than these are not listed.
+# How many changed lines of a program a message lists.
 _SHOWN = 4
 
 
-def continued(state: ShardState, live: Live) -> ShardState:
-    """The state to go on from.
+def continued(state: ShardState, stream_job: StreamJob) -> ShardState:
+    """The state to continue from.
 
-    When the program is another one, that is refused; or the new program begins where the old one
-    stopped; or it takes over as if it had always been there (see `migrated`). Facts that were held
-    back are kept, and what holds on under the new program goes on.
+    A changed program is refused; or it starts where the old one stopped (`restart`); or it takes
+    over as if it had always been running (see `migrated`). Facts that are held back are kept, and
+    atoms that also hold under the new program continue their intervals.
     """
-    before, now = state.identity, identity(live)
+    before, now = state.identity, identity(stream_job)
     if before == now:
         return state
     _check_layout(before, now)
-    match live.on_program_change:
+    match stream_job.on_program_change:
         case "refuse":
-            hint = (
-                'begin with a new checkpoint, or let `on_program_change` be "migrate" or "restart"'
-            )
+            hint = 'use a new checkpoint, or set `on_program_change` to "migrate" or "restart"'
             reasons = "; ".join(_reasons(before, now))
             message = f"the checkpoint belongs to another program: {reasons}"
             raise LarsparkError(Problem("L491", message, hint=hint))
         case "restart":
-            return _restarted(state, live)
+            return _restarted(state, stream_job)
         case "migrate":
-            return migrated(state, live)
+            return migrated(state, stream_job)
         case _:
-            assert_never(live.on_program_change)
+            assert_never(stream_job.on_program_change)
 
 
-def _restarted(state: ShardState, live: Live) -> ShardState:
-    """The timeline of the new program starts after the last time point that was answered."""
+def _restarted(state: ShardState, stream_job: StreamJob) -> ShardState:
+    """The state in which the new program starts after the last answered time point."""
     after = None if state.answered is None else state.answered + 1
-    start = live.start if after is None or live.start is None else max(live.start, after)
+    start = (
+        stream_job.start
+        if after is None or stream_job.start is None
+        else max(stream_job.start, after)
+    )
     start = after if start is None else start
-    return replace(state, identity=identity(live), start=start, session=b"")
+    return replace(state, identity=identity(stream_job), start=start, session=b"")
 
 
 def _check_layout(before: Identity, now: Identity) -> None:
-    """Keys live in their shards, and time in its sources: these never change."""
+    """Raise changes of the shards, sources, tick or keys, which a checkpoint never allows."""
     problems = []
-    anew = "begin with a new checkpoint"
+    anew = "use a new checkpoint"
     if before.shards != now.shards:
         message = f"the checkpoint has {before.shards} shards, not {now.shards}"
-        hint = f"say `shards={before.shards}`, or begin with a new checkpoint"
+        hint = f"set `shards={before.shards}`, or use a new checkpoint"
         problems.append(Problem("L494", message, hint=hint))
     if before.sources != now.sources:
         message = f"the checkpoint was made with {before.sources} DataFrames, not {now.sources}"
@@ -148,14 +153,14 @@ def _check_layout(before: Identity, now: Identity) -> None:
         for signature in sorted(places[0].keys() & places[1].keys()):
             old, new = (each[signature] for each in places)
             if old != new:
-                message = f"the facts of `{signature}` lie in the shards by {old}, not by {new}"
+                message = f"the facts of `{signature}` are sharded by {old}, not by {new}"
                 problems.append(Problem("L494", message, hint=anew))
     if problems:
         raise LarsparkError(problems)
 
 
 def _places(made_for: Identity) -> dict[Signature, str]:
-    """How the facts of each predicate are spread over the shards."""
+    """How the facts of each predicate are distributed over the shards."""
     by_key = {Signature(p, n): f"argument {place + 1}" for p, n, place in made_for.key}
     return by_key | {Signature(p, n): "copies in all" for p, n in made_for.everywhere}
 
@@ -167,7 +172,7 @@ def _reasons(before: Identity, now: Identity) -> Iterator[str]:
     if not (old - new or new - old) and before.program != now.program:
         yield "the order of its lines"
     if before.background != now.background:
-        yield "the background data are others"
+        yield "the background data differs"
     for name in ("engine", "start", "until"):
         if getattr(before, name) != getattr(now, name):
             yield f"{name} was {getattr(before, name)} and is {getattr(now, name)}"

@@ -1,4 +1,4 @@
-"""What a shard knows between two micro-batches: our own bytes, checked before anything is used."""
+"""The saved state of a shard between two micro-batches, verified by digests before use."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ import pyarrow as pa
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.state import MALFORMED, Array, SavedState, State, byte_array, program_identity
-from larspark.scale.pack import to_bytes
 from larspark.scale.piece_step import Facts
-from larspark.scale.streaming.stream_job import Live
+from larspark.scale.shuffle_payloads import to_bytes
+from larspark.scale.streaming.stream_job import StreamJob
 
 _KIND = "shard"
 
-OPEN = pa.schema([("atom", pa.string()), ("from", pa.int64())])
+HOLDING = pa.schema([("atom", pa.string()), ("from", pa.int64())])
 
 
 class Identity(NamedTuple):
-    """What a state was made for; a state of something else is unusable.
+    """The program and layout that a state belongs to; a state of another identity is unusable.
 
-    `digest` is the identity of the program with its background data. `key` says where in a
-    predicate its key is, `everywhere` which facts all shards get.
+    `digest` identifies the program with its background data. `key` gives the position of the key
+    argument of predicates, `everywhere` the predicates whose facts go to all shards.
     """
 
     digest: str
@@ -41,11 +41,11 @@ class Identity(NamedTuple):
 class ShardState:
     """The state of a shard.
 
-    `first` is the earliest time point that was heard of before the first answer, `latest` the
-    latest of each source. The timeline of the engine begins at `start`, once that is known, and was
-    answered up to `answered`. `held` are facts after that, `kept` those from `kept_from` up to it;
-    `holding` is what holds at `answered`, and since when. Without a saved session the engine is
-    made anew from the facts that are kept.
+    `first` is the earliest time point received before the first answer, `latest` the latest of each
+    source. The timeline of the engine starts at `start`, once that is known, and is answered up to
+    `answered`. `held` are the facts after that, `kept` those from `kept_from` up to it; `holding`
+    lists the atoms that hold at `answered` with their starts. Without a saved session the engine is
+    rebuilt from the kept facts.
     """
 
     identity: Identity
@@ -80,27 +80,27 @@ class ShardState:
         return SavedState(_KIND, self.identity.digest, state, self.session).to_bytes()
 
 
-def fresh_state(live: Live) -> ShardState:
-    """The state of a shard that heard of nothing yet."""
+def fresh_state(stream_job: StreamJob) -> ShardState:
+    """The initial state of a shard."""
     return ShardState(
-        identity=identity(live),
+        identity=identity(stream_job),
         first=None,
-        latest=(None,) * live.sources,
+        latest=(None,) * stream_job.sources,
         start=None,
         answered=None,
         late=0,
         held=(),
         kept_from=None,
         kept=(),
-        holding=OPEN.empty_table(),
+        holding=HOLDING.empty_table(),
         session=b"",
     )
 
 
 def read_state(state: bytes) -> ShardState:
-    """The state that these bytes are; anything else is refused.
+    """Read a state; damaged bytes and other versions are an error.
 
-    A session is only looked at when it is restored, and has a digest of its own for that.
+    The session in it is verified by its own digest when it is restored.
     """
     try:
         saved = SavedState.from_bytes(state, _KIND)
@@ -139,19 +139,19 @@ def _table(data: Array) -> pa.Table:
     return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
 
 
-def identity(live: Live) -> Identity:
-    """What a stream's states are made for."""
-    job = live.loaded.job
+def identity(stream_job: StreamJob) -> Identity:
+    """The identity of a stream's states."""
+    job = stream_job.loaded.job
     background = hashlib.sha256("\n".join(job.background).encode()).hexdigest()
     return Identity(
         program_identity(job.program, job.background),
         job.program,
         background,
         job.engine,
-        live.start,
+        stream_job.start,
         job.until,
         job.grid.shards,
-        live.sources,
+        stream_job.sources,
         job.tick,
         job.key,
         job.everywhere,
@@ -164,6 +164,6 @@ def _identity(header: dict[str, Any]) -> Identity:
 
 
 def damaged(message: str) -> LarsparkError:
-    """The error about an unusable state."""
-    hint = "go back to a copy of the checkpoint, or begin with a new one"
+    """The error for an unusable saved state."""
+    hint = "restore a copy of the checkpoint, or start with a new one"
     return LarsparkError(Problem("L492", message, hint=hint))

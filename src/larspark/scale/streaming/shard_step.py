@@ -1,14 +1,18 @@
-"""One shard, one micro-batch: its state and its parcels in, answers and the next state out.
+"""One shard, one micro-batch: its state and its messages in, answers and the next state out.
 
-A time point is closed when each source has told of one that lies more than the delay after it:
-until then its facts are held back, and then they come in the order in which batch and local runs
-take them. So the answers depend neither on how the stream is cut into micro-batches nor on the
-order of facts within the delay. A fact for a closed time point is late: counted, never used.
+A time point is closed when the watermark passes it: when each source has sent a time point that
+lies more than the delay after it. Until then its facts are held back; then they are processed in
+the order of batch and local runs. So the answers depend neither on the division into micro-batches
+nor on the order of facts within the delay. A fact for a closed time point is late: it is counted
+and not used.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,8 +24,8 @@ from larspark.run.session import Session
 from larspark.run.state import digest_of
 from larspark.scale.job import Loaded
 from larspark.scale.piece_step import Facts, in_arrival_order, merged, shard_answers, unpacked
-from larspark.scale.streaming.intake import Parcel
-from larspark.scale.streaming.output import Answered, answer_rows, late_rows, schema
+from larspark.scale.streaming.intake import ShardMessage
+from larspark.scale.streaming.output import AnswerSpan, answer_rows, late_rows, schema
 from larspark.scale.streaming.program_change import continued
 from larspark.scale.streaming.shard_state import (
     Identity,
@@ -30,23 +34,37 @@ from larspark.scale.streaming.shard_state import (
     fresh_state,
     read_state,
 )
-from larspark.scale.streaming.stream_job import Live
-from larspark.scale.streaming.stream_progress import Spent
+from larspark.scale.streaming.stream_job import StreamJob
 from larspark.scale.table_facts import ORDER
 
-# Sessions that are alive in this process, each with the digest of the state that it is at. The
-# saved state is the truth: a session goes on from exactly this state, or is brought to it.
-_ALIVE: OrderedDict[tuple[Identity, int | None, int], tuple[bytes, Session]] = OrderedDict()
-_MOST_ALIVE = 64
+# Sessions kept in this process, each with the digest of its state. The saved state is
+# authoritative: a cached session is used only if it has exactly this state, or is restored to it.
+_CACHED: OrderedDict[tuple[Identity, int | None, int], tuple[bytes, Session]] = OrderedDict()
+_CACHE_LIMIT = 64
+
+
+@dataclass(slots=True)
+class Timing:
+    """Seconds spent on state (reading, restoring, saving) and on evaluation."""
+
+    state: float = 0.0
+    engine: float = 0.0
+
+    @contextmanager
+    def measure(self, what: Literal["state", "engine"]) -> Iterator[None]:
+        """Add the time of this block."""
+        begin = perf_counter()
+        yield
+        setattr(self, what, getattr(self, what) + perf_counter() - begin)
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped:
-    """What a step gives: rows of output, what happened, and the state that it leaves.
+class StepResult:
+    """The result of a step: output rows, counts, and the next state.
 
-    `late` counts the late facts of this micro-batch, `late_so_far` those of all. `held` counts the
-    facts that wait for their time point to be closed, `lag` is how far the answers are behind the
-    latest time point heard of. `spent` is where the time went.
+    `late` counts the late facts of this micro-batch, `late_so_far` those of all micro-batches.
+    `held` counts the facts whose time point is not closed yet; `lag` is the distance from the last
+    answered time point to the latest one received.
     """
 
     rows: pa.Table
@@ -58,29 +76,35 @@ class Stepped:
     answered: int | None
     lag: int | None
     state: bytes
-    spent: Spent
+    timing: Timing
 
 
-def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live) -> Stepped:
-    """Take in what a micro-batch brought for a shard, and answer what can be answered."""
-    spent = Spent()
-    with spent.on("state"):
-        before = fresh_state(live) if state is None else continued(read_state(state), live)
-    heard, facts, skipped = _heard(before, parcels)
-    answered = -1 if heard.answered is None else heard.answered
+def step(
+    state: bytes | None, messages: Iterable[ShardMessage], shard: int, stream_job: StreamJob
+) -> StepResult:
+    """Process the messages of a micro-batch to a shard, and answer all closed time points."""
+    timing = Timing()
+    with timing.measure("state"):
+        before = (
+            fresh_state(stream_job) if state is None else continued(read_state(state), stream_job)
+        )
+    received, facts, skipped = _received(before, messages)
+    answered = -1 if received.answered is None else received.answered
     too_late, on_time = _divided(facts, answered)
-    late = _counted(too_late, shard, live.loaded)
-    taken = replace(
-        heard, late=heard.late + _size(late), held=tuple(merged([*heard.held, *on_time]))
+    late = _counted(too_late, shard, stream_job.loaded)
+    extended = replace(
+        received,
+        late=received.late + _size(late),
+        held=tuple(merged([*received.held, *on_time])),
     )
-    after, rows = _answered(taken, shard, live, spent)
-    if live.late == "output":
-        rows = pa.concat_tables([rows, late_rows(late, live.form)])
-    with spent.on("state"):
+    after, rows = _answered(extended, shard, stream_job, timing)
+    if stream_job.late == "output":
+        rows = pa.concat_tables([rows, late_rows(late, stream_job.form)])
+    with timing.measure("state"):
         written = after.to_bytes()
-    return Stepped(
+    return StepResult(
         rows,
-        _size(_counted(facts, shard, live.loaded)),
+        _size(_counted(facts, shard, stream_job.loaded)),
         _size(late),
         after.late,
         skipped,
@@ -88,44 +112,50 @@ def step(state: bytes | None, parcels: Iterable[Parcel], shard: int, live: Live)
         after.answered,
         _lag(after),
         written,
-        spent,
+        timing,
     )
 
 
-def _heard(state: ShardState, parcels: Iterable[Parcel]) -> tuple[ShardState, list[Facts], int]:
-    """The state that knows of the time of a micro-batch, its facts, and how many rows were none."""
+def _received(
+    state: ShardState, messages: Iterable[ShardMessage]
+) -> tuple[ShardState, list[Facts], int]:
+    """The state with the time span of a micro-batch, its facts, and the number of skipped rows."""
     first, latest, skipped = state.first, list(state.latest), 0
     packed: list[tuple[int, str, bytes]] = []
-    for parcel in parcels:
-        skipped += parcel.skipped
-        if parcel.payload is not None and parcel.place is not None and parcel.predicate is not None:
-            packed.append((parcel.place, parcel.predicate, parcel.payload))
-        if parcel.first is not None and parcel.last is not None:
+    for message in messages:
+        skipped += message.skipped
+        if (
+            message.payload is not None
+            and message.place is not None
+            and message.predicate is not None
+        ):
+            packed.append((message.place, message.predicate, message.payload))
+        if message.first is not None and message.last is not None:
             if state.answered is None:
-                first = parcel.first if first is None else min(first, parcel.first)
-            known = latest[parcel.source]
-            latest[parcel.source] = parcel.last if known is None else max(known, parcel.last)
+                first = message.first if first is None else min(first, message.first)
+            known = latest[message.source]
+            latest[message.source] = message.last if known is None else max(known, message.last)
     return replace(state, first=first, latest=tuple(latest)), unpacked(packed), skipped
 
 
 def _answered(
-    state: ShardState, shard: int, live: Live, spent: Spent
+    state: ShardState, shard: int, stream_job: StreamJob, timing: Timing
 ) -> tuple[ShardState, pa.Table]:
-    """Answer all time points that are closed by now."""
-    start, closed = _start(state, live), _closed(state, live)
+    """Answer all closed time points."""
+    start, closed = _start(state, stream_job), _closed(state, stream_job)
     if start is None or closed is None or closed < max(start, _next(state)):
-        return state, schema(live.form, live.late).empty_table()
-    with spent.on("state"):
-        session = _session(state, start, shard, live.loaded)
+        return state, schema(stream_job.form, stream_job.late).empty_table()
+    with timing.measure("state"):
+        session = _session(state, start, shard, stream_job.loaded)
     ready, held = _divided(state.held, closed)
-    kept_from, kept = _kept(state, ready, start, closed, live)
-    with spent.on("engine"):
-        segments = in_arrival_order(ready, live.loaded.job.counts_tuples)
+    kept_from, kept = _kept(state, ready, start, closed, stream_job)
+    with timing.measure("engine"):
+        segments = in_arrival_order(ready, stream_job.loaded.job.counts_tuples)
         session.append(ColumnBatch(segments, closed))
-        table = shard_answers(session.advance(closed), shard, live.loaded)
-    answered = Answered(table, max(start, _next(state)), closed, state.answered)
-    rows, holding = answer_rows(answered, state.holding, live.form, live.late)
-    with spent.on("state"):
+        table = shard_answers(session.advance(closed), shard, stream_job.loaded)
+    answered = AnswerSpan(table, max(start, _next(state)), closed, state.answered)
+    rows, holding = answer_rows(answered, state.holding, stream_job.form, stream_job.late)
+    with timing.measure("state"):
         saved = session.save()
     after = replace(
         state,
@@ -142,15 +172,15 @@ def _answered(
 
 
 def _kept(
-    state: ShardState, ready: Sequence[Facts], start: int, closed: int, live: Live
+    state: ShardState, ready: Sequence[Facts], start: int, closed: int, stream_job: StreamJob
 ) -> tuple[int, list[Facts]]:
-    """The facts that are kept when all is answered up to `closed`, and from when on all are."""
+    """The facts to keep once `closed` is answered, and the time point from which they are kept."""
     first = start if state.kept_from is None else state.kept_from
-    first = max(first, closed + 1 - live.keep)
-    if live.start is not None:
-        # Facts before it are not taken in.
-        first = max(first, live.start)
-    if live.keep == 0:
+    first = max(first, closed + 1 - stream_job.keep)
+    if stream_job.start is not None:
+        # Facts before the start were dropped at intake.
+        first = max(first, stream_job.start)
+    if stream_job.keep == 0:
         return first, []
     return first, _divided(merged([*state.kept, *ready]), first - 1)[1]
 
@@ -159,23 +189,23 @@ def _next(state: ShardState) -> int:
     return 0 if state.answered is None else state.answered + 1
 
 
-def _start(state: ShardState, live: Live) -> int | None:
-    """Where the timeline begins: where it is said, or with the first time point heard of."""
+def _start(state: ShardState, stream_job: StreamJob) -> int | None:
+    """The start of the timeline: as given, or the first time point received."""
     if state.start is not None:
         return state.start
-    if live.start is not None:
-        return live.start
+    if stream_job.start is not None:
+        return stream_job.start
     if state.first is None:
         return None
-    return min([state.first, *(element.t for element in live.loaded.checked.elements)])
+    return min([state.first, *(element.t for element in stream_job.loaded.checked.elements)])
 
 
-def _closed(state: ShardState, live: Live) -> int | None:
-    """The last time point for which no fact may come any more."""
+def _closed(state: ShardState, stream_job: StreamJob) -> int | None:
+    """The last closed time point: the watermark."""
     latest = [t for t in state.latest if t is not None]
     if len(latest) < len(state.latest):
         return None
-    return min(latest) - live.delay - 1
+    return min(latest) - stream_job.delay - 1
 
 
 def _lag(state: ShardState) -> int | None:
@@ -184,14 +214,14 @@ def _lag(state: ShardState) -> int | None:
 
 
 def _session(state: ShardState, start: int, shard: int, loaded: Loaded) -> Session:
-    """The engine at this state: one that is alive, or one that is brought to it."""
-    digest, alive = _ALIVE.pop((state.identity, state.start, shard), (b"", None))
-    if alive is not None and digest == digest_of(state.session):
-        return alive
+    """A session at this state: the cached one, or one that is restored."""
+    digest, cached = _CACHED.pop((state.identity, state.start, shard), (b"", None))
+    if cached is not None and digest == digest_of(state.session):
+        return cached
     if state.session:
-        # An engine that stayed behind has the program read already; one ahead has forgotten things.
-        behind = alive is not None and (alive.answered or 0) <= (state.answered or 0)
-        session = alive if alive is not None and behind else loaded.session(start)
+        # An older session can be restored to this state; a newer one has already expired rows.
+        behind = cached is not None and (cached.answered or 0) <= (state.answered or 0)
+        session = cached if cached is not None and behind else loaded.session(start)
         try:
             session.restore(state.session)
         except LarsparkError as error:
@@ -200,24 +230,24 @@ def _session(state: ShardState, start: int, shard: int, loaded: Loaded) -> Sessi
         return session
     session = loaded.session(start)
     if state.answered is not None and start <= state.answered:
-        # The program has taken over the facts of another one.
-        seen = [
+        # After a migration: replay the facts that were kept for the new program.
+        kept = [
             each._replace(table=each.table.filter(pc.field("t") >= start)) for each in state.kept
         ]
-        segments = in_arrival_order(seen, loaded.job.counts_tuples)
+        segments = in_arrival_order(kept, loaded.job.counts_tuples)
         session.append(ColumnBatch(segments, state.answered))
         session.advance(state.answered)
     return session
 
 
 def _keep_alive(state: ShardState, shard: int, session: Session) -> None:
-    _ALIVE[state.identity, state.start, shard] = digest_of(state.session), session
-    while len(_ALIVE) > _MOST_ALIVE:
-        _ALIVE.popitem(last=False)
+    _CACHED[state.identity, state.start, shard] = digest_of(state.session), session
+    while len(_CACHED) > _CACHE_LIMIT:
+        _CACHED.popitem(last=False)
 
 
 def _divided(facts: Sequence[Facts], last: int) -> tuple[list[Facts], list[Facts]]:
-    """The facts up to a time point, and those after it."""
+    """The facts up to a time point, and the facts after it."""
     upto: list[Facts] = []
     after: list[Facts] = []
     for each in facts:
@@ -235,12 +265,12 @@ def _divided(facts: Sequence[Facts], last: int) -> tuple[list[Facts], list[Facts
 
 
 def _counted(facts: Sequence[Facts], shard: int, loaded: Loaded) -> list[Facts]:
-    """Facts that all shards get are counted by one."""
+    """The facts that this shard counts: those sent to all shards are counted by the first."""
     return [each for each in facts if shard == 0 or not _everywhere(each, loaded)]
 
 
 def _everywhere(facts: Facts, loaded: Loaded) -> bool:
-    """Did all shards get these facts?"""
+    """Were these facts sent to all shards?"""
     arguments = [name for name in facts.table.column_names if name not in ("t", ORDER)]
     return Signature(facts.predicate, len(arguments)) in loaded.everywhere
 

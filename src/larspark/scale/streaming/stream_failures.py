@@ -1,14 +1,14 @@
-"""Why a stream does not start, or ended: an executor told, a damaged checkpoint, Spark failed."""
+"""Failures of streams as problems: reported by executors, a damaged checkpoint, or Spark's own."""
 
 import re
 from typing import Any
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.scale.failures import causes, failure, reasons, told_by
+from larspark.scale.problem_transport import causes, failure, reasons, reported_problems
 from larspark.scale.spark_session import Py4JJavaError, PySparkException, StreamingQuery
 
-_NOTHING_LOST = "nothing in it was overwritten: go back to a copy of it, or begin with a new one"
-# The parts of a checkpoint, and what of Spark reads them.
+_NOTHING_LOST = "nothing in it was overwritten: restore a copy of it, or start with a new one"
+# The parts of a checkpoint, and the Spark classes that read them.
 _READERS = {
     "metadata": r"\bStreamMetadata\b",
     "state": r"CANNOT_LOAD_STATE_STORE|\bOperatorStateMetadata\w*|\bStateSchema\w*",
@@ -22,9 +22,9 @@ _FILE = re.compile(r"\b\w+:/+([^\s,]*/(?:metadata|(?:state|commits|offsets|sourc
 
 
 def start(writing: Any, path: str | None = None) -> StreamingQuery:
-    """Start a query: `writing` is what `writeStream` gives, `path` where its sink writes.
+    """Start a query: `writing` is a configured `writeStream`, `path` the path of its sink.
 
-    What is wrong with its checkpoint is raised as problems, where `writing.start` raises Spark's.
+    Problems of its checkpoint are raised as a `LarsparkError` instead of Spark's own error.
     """
     try:
         query: StreamingQuery = writing.start() if path is None else writing.start(path)
@@ -34,9 +34,9 @@ def start(writing: Any, path: str | None = None) -> StreamingQuery:
 
 
 def wait(query: StreamingQuery, timeout: float | None = None) -> bool:
-    """Wait until a query ends, or for so many seconds; True when it has ended.
+    """Wait until a query ends, or for `timeout` seconds; True when it has ended.
 
-    What made it fail is raised as problems, where `query.awaitTermination` raises Spark's error.
+    A failure is raised as a `LarsparkError` instead of Spark's own error.
     """
     try:
         if timeout is None:
@@ -48,11 +48,11 @@ def wait(query: StreamingQuery, timeout: float | None = None) -> bool:
 
 
 def _problems(error: Exception) -> tuple[Problem, ...]:
-    return told_by(error) or _unreadable_checkpoint(error) or failure(error)
+    return reported_problems(error) or _unreadable_checkpoint(error) or failure(error)
 
 
 def _unreadable_checkpoint(error: Exception) -> tuple[Problem, ...]:
-    """What Spark says when it stumbles over its checkpoint."""
+    """The problem of a checkpoint that Spark cannot read; empty for other failures."""
     text = "\n".join(f"{cause}\n{getattr(cause, '_stackTrace', '')}" for cause in causes(error))
     part = next((name for name, reader in _READERS.items() if re.search(reader, text)), None)
     if part is None and not (_CHECKSUM in text and _FILE.search(text)):
@@ -61,7 +61,7 @@ def _unreadable_checkpoint(error: Exception) -> tuple[Problem, ...]:
 
 
 def damage(text: str, part: str | None, reason: str) -> str:
-    """Which file of a checkpoint is damaged, as far as Spark tells.
+    """The message that names the damaged file of a checkpoint, as far as Spark reports it.
 
     >>> damage("Checksum error: file:/data/run/commits/2 at 0", "commits", "Checksum error")
     'the checkpoint cannot be read: /data/run/commits/2 is damaged: Checksum error'

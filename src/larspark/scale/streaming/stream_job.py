@@ -1,4 +1,4 @@
-"""What executors are told about a stream, as JSON: the job, and how its time and output go."""
+"""The job of a stream as plain data, sent to executors as JSON: the job and its stream options."""
 
 import json
 import re
@@ -21,12 +21,12 @@ _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
-    """A stream, in plain data.
+class StreamJob:
+    """A stream as plain data.
 
-    `job` is the text of the job that all shards run, `delay` how many time points facts may come
-    late, `sources` how many DataFrames there are: time passes when it has passed in all of them.
-    Facts of the last `keep` time points that were answered are kept for a program that comes later.
+    `job` is the JSON of the job that all shards run, `delay` is the number of time points that
+    facts may be late, `sources` is the number of DataFrames: the watermark is the minimum over all
+    of them. Facts of the last `keep` answered time points are kept for a later program.
     """
 
     job: str
@@ -40,23 +40,23 @@ class Live:
     on_program_change: OnProgramChange
 
     def text(self) -> str:
-        """The stream as it travels."""
+        """The stream job as JSON."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
     def loaded(self) -> Loaded:
-        """The program, read and checked once in each process."""
+        """The loaded job; the program is checked once in each process."""
         return load(self.job)
 
 
 @lru_cache(maxsize=16)
-def read_live(text: str) -> Live:
-    """A stream at its destination."""
-    return Live(**json.loads(text))
+def load_stream_job(text: str) -> StreamJob:
+    """Load a stream job from JSON."""
+    return StreamJob(**json.loads(text))
 
 
 def check_choices(form: str, late: str, on_error: str, on_program_change: str) -> None:
-    """Refuse what is none of the choices, all of it at once."""
+    """Raise all invalid choices at once."""
     asked = {
         "form": (form, Form),
         "late": (late, Late),
@@ -75,7 +75,7 @@ def check_choices(form: str, late: str, on_error: str, on_program_change: str) -
 
 
 def time_points(name: str, given: str | int, tick: int | None) -> int:
-    """An option that is a number of time points, or a duration.
+    """The value of an option in time points, given as a number of them or as a duration.
 
     >>> time_points("watermark", 3, None), time_points("watermark", "90 s", 60_000_000)
     (3, 2)

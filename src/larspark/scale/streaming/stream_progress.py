@@ -1,56 +1,37 @@
-"""Where the time of a step goes."""
+"""Progress of streams: one log line for each micro-batch."""
 
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from time import perf_counter
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 from larspark.scale.spark_session import SparkSession, StreamingQueryListener
 
-
-@dataclass(slots=True)
-class Spent:
-    """Seconds on reading, restoring and saving state, and on reasoning."""
-
-    state: float = 0.0
-    engine: float = 0.0
-
-    @contextmanager
-    def on(self, what: Literal["state", "engine"]) -> Iterator[None]:
-        """Count the time within this block."""
-        begin = perf_counter()
-        yield
-        setattr(self, what, getattr(self, what) + perf_counter() - begin)
-
-
-# The name under which `query.lastProgress` shows what happened.
+# The name of larspark's metrics in `query.lastProgress`.
 OBSERVED = "larspark"
 
-# What Spark calls the time of a whole micro-batch.
+# Spark's name for the time of a whole micro-batch.
 _WHOLE = "triggerExecution"
 
 _LOG = logging.getLogger("larspark.stream")
 
 
-class _Watch(StreamingQueryListener):
-    """Writes a line for each micro-batch of a stream of ours."""
+class _ProgressLogger(StreamingQueryListener):
+    """Logs a line for each micro-batch of a larspark stream."""
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Nothing happened yet."""
+        """Log nothing."""
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         progress = event.progress
-        seen = progress.observedMetrics.get(OBSERVED)
-        if seen is not None:
+        metrics = progress.observedMetrics.get(OBSERVED)
+        if metrics is not None:
             name = progress.name or str(progress.id)
             _LOG.info(
-                "%s", progress_line(name, progress.batchId, seen.asDict(), progress.durationMs)
+                "%s", progress_line(name, progress.batchId, metrics.asDict(), progress.durationMs)
             )
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        """Nothing happens."""
+        """Log nothing."""
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         if event.exception:
@@ -58,29 +39,29 @@ class _Watch(StreamingQueryListener):
 
 
 def watch(spark: SparkSession) -> None:
-    """Log what the streams of a session do, with the logger `larspark.stream` at level INFO."""
-    spark.streams.addListener(_Watch())
+    """Log the progress of the session's streams: logger `larspark.stream`, level INFO."""
+    spark.streams.addListener(_ProgressLogger())
 
 
 def progress_line(
-    name: str, batch: int, seen: Mapping[str, float | None], took: Mapping[str, int]
+    name: str, batch: int, metrics: Mapping[str, float | None], took: Mapping[str, int]
 ) -> str:
-    """One micro-batch in one line; engines and state are summed over all shards.
+    """The log line of a micro-batch; times of engines and state are summed over all shards.
 
-    >>> seen = {"facts": 900, "late": 2, "skipped": 0, "held": 40, "answers": 7,
+    >>> metrics = {"facts": 900, "late": 2, "skipped": 0, "held": 40, "answers": 7,
     ...         "answered": 35, "lag": 4, "state_bytes": 20480, "state_ms": 4.2, "engine_ms": 90.4}
     >>> took = {"triggerExecution": 412, "addBatch": 310, "queryPlanning": 40, "walCommit": 20}
-    >>> progress_line("alarms", 3, seen, took)
+    >>> progress_line("alarms", 3, metrics, took)
     'alarms, micro-batch 3: 900 facts, 2 late, 0 skipped, 7 answers up to time point 35 (4 behind \
 the facts), 40 facts held back, 20 kB of state, 412 ms (addBatch 310, queryPlanning 40, \
 walCommit 20; engines 90, state 4)'
     """
     longest = sorted(took.items(), key=lambda item: -item[1])
     stages = ", ".join(f"{stage} {ms}" for stage, ms in longest if stage != _WHOLE and ms)
-    # Where no shard had anything to do there are no numbers.
-    count = {key: value or 0 for key, value in seen.items()}
-    upto = "none yet" if seen["answered"] is None else f"up to time point {seen['answered']}"
-    lag = "" if seen["lag"] is None else f" ({seen['lag']} behind the facts)"
+    # Metrics are None in a micro-batch without rows.
+    count = {key: value or 0 for key, value in metrics.items()}
+    upto = "none yet" if metrics["answered"] is None else f"up to time point {metrics['answered']}"
+    lag = "" if metrics["lag"] is None else f" ({metrics['lag']} behind the facts)"
     return (
         f"{name}, micro-batch {batch}: {count['facts']} facts, {count['late']} late, "
         f"{count['skipped']} skipped, {count['answers']} answers {upto}{lag}, "

@@ -1,8 +1,12 @@
-"""Streaming on Spark: a streaming DataFrame of facts in, a streaming DataFrame of answers out."""
+"""Streaming on Spark: a streaming DataFrame of facts in, a streaming DataFrame of answers out.
 
-from collections.abc import Iterable, Mapping, Sequence
+The query maps rows to messages (`intake`), runs a stateful operator that steps each shard
+(`shard_step`), and unpacks the output rows (`output`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
@@ -10,22 +14,87 @@ from larspark.feeds.reading import OnError
 from larspark.language import tree
 from larspark.run.protocol import Settings
 from larspark.scale.dataframe_facts import Source, check_sources, find_sources
-from larspark.scale.grid import Grid, Wish
-from larspark.scale.job_plan import Prepared, prepare
-from larspark.scale.spark_session import DataFrame, SparkSession, StatefulProcessor, functions
-from larspark.scale.streaming import intake, operator, output
-from larspark.scale.streaming.intake import shard_keys
-from larspark.scale.streaming.json_lines import VALUE
+from larspark.scale.grid import Grid, RequestedCuts
+from larspark.scale.job import Prepared, prepare
+from larspark.scale.problem_transport import reports_problems
+from larspark.scale.shuffle_payloads import to_bytes
+from larspark.scale.spark_session import (
+    DataFrame,
+    Row,
+    SparkSession,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    functions,
+)
+from larspark.scale.streaming import intake, output
+from larspark.scale.streaming.intake import VALUE, ShardMessage, shard_keys
+from larspark.scale.streaming.shard_step import StepResult, step
 from larspark.scale.streaming.stream_job import (
     Form,
     Late,
-    Live,
     OnProgramChange,
+    StreamJob,
     check_choices,
+    load_stream_job,
     time_points,
 )
 from larspark.scale.streaming.stream_progress import OBSERVED
 from larspark.scale.table_facts import Shape
+
+# One row for each shard and micro-batch; the output is packed in `rows`.
+SPARK_SCHEMA = (
+    "rows binary, facts long, late long, late_so_far long, skipped long, held long, answers long, "
+    "answered long, lag long, state_bytes long, state_ms double, engine_ms double"
+)
+
+
+class ShardOperator(StatefulProcessor):
+    """Keeps the state of each shard in Spark's state store."""
+
+    def __init__(self, stream_text: str) -> None:
+        self._stream_text = stream_text
+        self._shards = load_stream_job(stream_text).loaded.job.grid.shards
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = handle.getValueState("shard", "state binary")
+
+    def step(
+        self, before: bytes | None, messages: Iterable[ShardMessage], shard: int
+    ) -> StepResult:
+        """Step a shard over the messages of a micro-batch."""
+        return step(before, messages, shard, load_stream_job(self._stream_text))
+
+    # The names are given by Spark.
+    @reports_problems
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,
+        rows: Iterator[Row],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[Row]:
+        known = self._state.get() if self._state.exists() else None
+        before = None if known is None else bytes(known[0])
+        result = self.step(before, (ShardMessage(*row) for row in rows), key[0] % self._shards)
+        if result.state != before:
+            self._state.update((result.state,))
+        yield Row(
+            rows=to_bytes(result.rows),
+            facts=result.facts,
+            late=result.late,
+            late_so_far=result.late_so_far,
+            skipped=result.skipped,
+            held=result.held,
+            answers=result.rows.num_rows,
+            answered=result.answered,
+            lag=result.lag,
+            state_bytes=len(result.state),
+            state_ms=1000 * result.timing.state,
+            engine_ms=1000 * result.timing.engine,
+        )
+
+    def close(self) -> None:
+        """Nothing to close."""
+
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _STATE_STORE = {
@@ -53,51 +122,49 @@ def stream(
     on_error: OnError = "fail",
     on_program_change: OnProgramChange = "refuse",
 ) -> DataFrame:
-    """The answers over a stream, exactly those of a local run over the facts that are on time.
+    """The answers over a stream, equal to those of a local run over the facts that are on time.
 
-    Facts come as in `larspark.spark.run`; or, with neither a time nor a mapping, as lines of JSON
-    Lines in a column `value`, which is what Spark's text files and sockets give.
+    Facts are given as for `larspark.spark.run`, except Parquet files; or, without time and mapping,
+    as JSON Lines in a column `value`, which Spark's text files and sockets have.
 
-    Facts may come late by `watermark`, a duration (`"10 s"`) or a number of time points. A time
-    point is answered when each DataFrame has told of one that lies more than that after it; facts
-    for time points that were answered are counted, and with `late="output"` they are rows of the
-    output that are marked so.
+    Facts may be late by `watermark`, a duration (`"10 s"`) or a number of time points. A time point
+    is answered once each DataFrame has sent one that lies more than that after it. Later facts for
+    it are counted; with `late="output"` they are also output, in rows that are marked.
 
-    As `intervals`, the output has the columns atom, from, to: an atom is given when it ceases to
-    hold. As `changes`, it has t, change (`add` or `del`) and atom. Rows never change once they are
-    given: write them with the output mode `append`.
+    With `form="intervals"` the output has the columns atom, from, to: an atom is emitted when it
+    ceases to hold. With `form="changes"` it has t, change (`add` or `del`) and atom. Emitted rows
+    are final: write them with the output mode `append`.
 
-    State and output can go on after a restart with the same checkpoint. When the program is then
-    another one, that is refused; or the new one begins where the old one stopped
-    (`on_program_change="restart"`); or it answers from there on as if it had always been there
-    (`"migrate"`), which needs facts that were kept: those of the last `keep` time points, which is
-    a duration or a number of them. A stream that runs with `"migrate"` keeps by itself what its own
-    windows can see.
+    A restarted query with the same checkpoint continues state and output. If the program has
+    changed, it is refused; or it starts where the old one stopped (`on_program_change="restart"`);
+    or it answers from there on as if it had always been running (`"migrate"`). A migration needs
+    kept facts: those of the last `keep` time points, a duration or a number. A stream with
+    `"migrate"` keeps at least the facts that its own windows can see.
     """
     check_choices(form, late, on_error, on_program_change)
     settings = Settings(start, until=until)
-    prepared = prepare(program, background, engine, settings, Wish(shards))
+    prepared = prepare(program, background, engine, settings, RequestedCuts(shards))
     delay = time_points("watermark", watermark, prepared.tick)
-    inlets = _inlets(facts, time, map, order)
-    _check(inlets, prepared)
-    spark = inlets[0].frame.sparkSession
+    stream_inputs = _stream_inputs(facts, time, map, order)
+    _check(stream_inputs, prepared)
+    spark = stream_inputs[0].frame.sparkSession
     grid = Grid(_shards(spark, prepared), (0,), 0, 0)
-    live = Live(
+    stream_job = StreamJob(
         job=prepared.job_on(grid, end=0).text(),
         start=start,
         delay=delay,
         keep=_keep(keep, on_program_change, prepared),
-        sources=len(inlets),
+        sources=len(stream_inputs),
         form=form,
         late=late,
         on_error=on_error,
         on_program_change=on_program_change,
     )
-    return answers(inlets, live, operator.ShardOperator(live.text()))
+    return answers(stream_inputs, stream_job, ShardOperator(stream_job.text()))
 
 
-class Inlet(NamedTuple):
-    """A streaming DataFrame and the facts that its rows are; without shapes JSON Lines."""
+class StreamInput(NamedTuple):
+    """A streaming DataFrame and how its rows become facts; without shapes they are JSON Lines."""
 
     frame: DataFrame
     shapes: tuple[Shape, ...] | None
@@ -110,83 +177,89 @@ class Inlet(NamedTuple):
         return self.frame.select(*names)
 
 
-def _inlets(
+def _stream_inputs(
     facts: DataFrame | Mapping[str, DataFrame],
     time: str | None,
     mapping: str | None,
     order: str | None,
-) -> list[Inlet]:
+) -> list[StreamInput]:
     if isinstance(facts, DataFrame) and facts.columns == [VALUE] and not (time or mapping):
-        return [Inlet(facts, None)]
+        return [StreamInput(facts, None)]
     sources = find_sources(facts, time, mapping, order)
     if isinstance(facts, DataFrame):
-        return [Inlet(facts, tuple(source.shape for source in sources))]
-    return [Inlet(source.frame, (source.shape,)) for source in sources]
+        return [StreamInput(facts, tuple(source.shape for source in sources))]
+    return [StreamInput(source.frame, (source.shape,)) for source in sources]
 
 
-def _check(inlets: Sequence[Inlet], prepared: Prepared) -> None:
-    if not all(inlet.frame.isStreaming for inlet in inlets):
-        hint = "read it with `spark.readStream`, or ask for all answers at once with `run`"
+def _check(stream_inputs: Sequence[StreamInput], prepared: Prepared) -> None:
+    if not all(stream_input.frame.isStreaming for stream_input in stream_inputs):
+        hint = "read it with `spark.readStream`, or use `run` for batch"
         raise LarsparkError(Problem("L493", "the DataFrame is not a streaming one", hint=hint))
-    # A stream cannot be looked at before it runs, but a table with its columns can.
+    # A stream cannot be read before it starts, so check an empty table with its columns.
     tables = [
-        Source(inlet.frame.sparkSession.createDataFrame([], inlet.frame.schema), shape)
-        for inlet in inlets
-        for shape in inlet.shapes or ()
+        Source(
+            stream_input.frame.sparkSession.createDataFrame([], stream_input.frame.schema), shape
+        )
+        for stream_input in stream_inputs
+        for shape in stream_input.shapes or ()
     ]
     check_sources(tables, prepared.tick)
 
 
 def _keep(keep: str | int | None, change: OnProgramChange, prepared: Prepared) -> int:
-    """For how many time points facts are kept."""
+    """The number of time points whose facts are kept."""
     if keep is not None:
         return time_points("keep", keep, prepared.tick)
     return prepared.cuts.lookback or 0 if change == "migrate" else 0
 
 
 def _use_state_store(spark: SparkSession) -> None:
-    """Spark keeps state of this kind in RocksDB only; its own default is another one."""
+    """Select RocksDB, the only state store that supports the operator; not Spark's default."""
     if "RocksDB" not in (spark.conf.get(_PROVIDER, "") or ""):
         for name, value in _STATE_STORE.items():
             spark.conf.set(name, value)
 
 
 def _shards(spark: SparkSession, prepared: Prepared) -> int:
-    """One for each partition of the state: each engine has work to do besides its facts."""
-    if prepared.wish.shards is not None:
-        return prepared.wish.shards
+    """One shard for each state partition: more engines have more fixed cost per micro-batch."""
+    if prepared.requested.shards is not None:
+        return prepared.requested.shards
     if prepared.cuts.key is None:
         return 1
     return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
 
 
-def answers(inlets: Sequence[Inlet], live: Live, shard: StatefulProcessor) -> DataFrame:
-    """What an operator on the shards of a stream gives."""
-    _use_state_store(inlets[0].frame.sparkSession)
-    text = live.text()
-    parcels = [
-        inlet.rows.mapInArrow(
-            partial(intake.pack_for_shards, source=source, shapes=inlet.shapes, live_text=text),
+def answers(
+    stream_inputs: Sequence[StreamInput], stream_job: StreamJob, shard: StatefulProcessor
+) -> DataFrame:
+    """The output of a stateful operator on the shards of a stream."""
+    _use_state_store(stream_inputs[0].frame.sparkSession)
+    text = stream_job.text()
+    messages = [
+        stream_input.rows.mapInArrow(
+            partial(
+                intake.pack_for_shards, source=source, shapes=stream_input.shapes, stream_text=text
+            ),
             intake.SPARK_SCHEMA,
         )
-        for source, inlet in enumerate(inlets)
+        for source, stream_input in enumerate(stream_inputs)
     ]
-    keys = functions.array(*map(functions.lit, shard_keys(live.loaded.job.grid.shards)))
-    stepped = (
-        reduce(DataFrame.unionAll, parcels)
+    keys = functions.array(*map(functions.lit, shard_keys(stream_job.loaded.job.grid.shards)))
+    result = (
+        reduce(DataFrame.unionAll, messages)
         .withColumn("shard", keys[functions.col("shard")])
         .groupBy("shard")
-        .transformWithState(shard, operator.SPARK_SCHEMA, "append", "none")
+        .transformWithState(shard, SPARK_SCHEMA, "append", "none")
     )
     counts = ("facts", "late", "late_so_far", "skipped", "held", "answers")
     costs = ("state_bytes", "state_ms", "engine_ms")
-    seen = stepped.observe(
+    observed = result.observe(
         OBSERVED,
         *(functions.sum(name).alias(name) for name in counts + costs),
         functions.min("answered").alias("answered"),
         functions.max("lag").alias("lag"),
     )
-    return seen.mapInArrow(
-        partial(output.unpack, form=live.form, late=live.late),
-        output.spark_schema(live.form, live.late),
+    return observed.mapInArrow(
+        partial(output.unpack, form=stream_job.form, late=stream_job.late),
+        output.spark_schema(stream_job.form, stream_job.late),
     )

@@ -1,7 +1,7 @@
-"""Problems on their way from an executor to the user.
+"""Transport of problems from executors to the driver.
 
-Spark shows what an executor raised as text within text. So the text of an error carries its
-problems as data, too, and whoever catches Spark's error finds them again.
+Spark passes an exception of an executor on as text. So the text of such an error also carries its
+problems as JSON, and the driver parses them back out of Spark's error.
 """
 
 import json
@@ -19,38 +19,38 @@ from larspark.scale.spark_session import DataFrame, PySparkException
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _MARK = "larspark-problems:"
-_TOLD = re.compile(rf"{_MARK}(\[.*?\]):")
+_ENCODED = re.compile(rf"{_MARK}(\[.*?\]):")
 
 
-class ToldError(LarsparkError):
+class ReportedError(LarsparkError):
     """An error whose text carries its problems as data."""
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{_MARK}{_encoded(self.problems)}:"
 
 
-def telling(function: Callable[_P, Iterator[_T]]) -> Callable[_P, Iterator[_T]]:
-    """Let the problems that a generator on an executor raises arrive on the driver."""
+def reports_problems(function: Callable[_P, Iterator[_T]]) -> Callable[_P, Iterator[_T]]:
+    """Decorate a generator that runs on executors: its problems reach the driver."""
 
     @wraps(function)
-    def tell(*args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
+    def reporting(*args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
         try:
             yield from function(*args, **kwargs)
         except LarsparkError as error:
-            # Where on an executor it was raised tells the user nothing.
-            raise ToldError(error) from None
+            # The traceback on the executor is of no use to the user.
+            raise ReportedError(error) from None
 
-    return tell
+    return reporting
 
 
-def told(text: str) -> tuple[Problem, ...]:
+def problems_in(text: str) -> tuple[Problem, ...]:
     """The problems that the text of an error carries.
 
-    >>> error = ToldError(Problem("L401", "the stream [x] holds"))
-    >>> told(f"Spark says: {error} in stage 7 [y]")[0].message
+    >>> error = ReportedError(Problem("L401", "the stream [x] holds"))
+    >>> problems_in(f"Spark says: {error} in stage 7 [y]")[0].message
     'the stream [x] holds'
     """
-    found = _TOLD.search(text)
+    found = _ENCODED.search(text)
     if found is None:
         return ()
     return tuple(Problem(code, message, hint=hint) for code, message, hint in json.loads(found[1]))
@@ -58,52 +58,52 @@ def told(text: str) -> tuple[Problem, ...]:
 
 def _encoded(problems: tuple[Problem, ...]) -> str:
     text = json.dumps([(problem.code, problem.message, problem.hint) for problem in problems])
-    # Brackets within texts would look like the end of the data.
+    # A bracket inside a text would end the match too early.
     return re.sub(r'"(?:[^"\\]|\\.)*"', lambda m: m[0].replace("]", "\\u005d"), text)
 
 
-# What Spark wraps a reason in.
+# Spark's text around a reason.
 _WRAPPING = re.compile(r"^\[STREAM_FAILED\].*?terminated with exception: |\s*SQLSTATE: \w+\s*$")
-# What a call into Java says before the reason.
+# The line that precedes the reason when a call into Java fails.
 _CALLING = re.compile(r"An error occurred while calling ")
 _RAISED = re.compile(r"^[\w.]+(?:Error|Exception)\b.*$", re.MULTILINE)
 
 
 @contextmanager
 def problems() -> Iterator[None]:
-    """Let what executors complain about within this block be raised as a `LarsparkError`.
+    """Raise problems that executors report within this block as a `LarsparkError`.
 
-    Spark computes answers when they are asked for, and raises its own error then.
+    Spark evaluates lazily, so its errors come from the action that needs the answers.
     """
     try:
         yield
     except PySparkException as error:
-        raise LarsparkError(told_by(error) or failure(error)) from None
+        raise LarsparkError(reported_problems(error) or failure(error)) from None
 
 
 def collect(answers: DataFrame) -> pa.Table:
-    """The answers as an Arrow table; what goes wrong is a `LarsparkError`."""
+    """The answers as an Arrow table; failures are raised as a `LarsparkError`."""
     with problems():
         return answers.toArrow()
 
 
-def told_by(error: Exception) -> tuple[Problem, ...]:
-    """The problems that an executor told with an error of Spark, if it was ours that raised it."""
-    return next(filter(None, (told(str(cause)) for cause in causes(error))), ())
+def reported_problems(error: Exception) -> tuple[Problem, ...]:
+    """The problems that larspark on an executor reported through an error of Spark, if any."""
+    return next(filter(None, (problems_in(str(cause)) for cause in causes(error))), ())
 
 
 def failure(error: Exception) -> tuple[Problem, ...]:
-    """An error of Spark, in short."""
+    """A short problem for an error of Spark."""
     return (Problem("L495", f"the query failed: {reasons(error)[0]}"),)
 
 
 def reasons(error: Exception) -> list[str]:
-    """A line for each cause of an error."""
+    """One line for each cause of an error."""
     return list(dict.fromkeys(_brief(str(cause)) for cause in causes(error)))
 
 
 def causes(error: Exception) -> Iterator[Exception]:
-    """An error of Spark and what it came from, in Java."""
+    """An error of Spark and its causes in Java."""
     cause: Exception | None = error
     while cause is not None:
         yield cause
@@ -111,7 +111,7 @@ def causes(error: Exception) -> Iterator[Exception]:
 
 
 def _brief(text: str) -> str:
-    """The line that says it.
+    """The line of an error text that names the reason.
 
     >>> _brief("[STREAM_FAILED] Query [id = 1] terminated with exception: No disk SQLSTATE: XXKST")
     'No disk'
@@ -122,6 +122,6 @@ def _brief(text: str) -> str:
     """
     _, traceback, python = text.partition("Traceback (most recent call last)")
     raised = _RAISED.findall(python) if traceback else []
-    said = (each for each in text.splitlines() if each.strip() and not _CALLING.match(each))
-    line = raised[-1] if raised else next(said, "no reason given").removeprefix(": ")
+    lines = (each for each in text.splitlines() if each.strip() and not _CALLING.match(each))
+    line = raised[-1] if raised else next(lines, "no reason given").removeprefix(": ")
     return _WRAPPING.sub("", _WRAPPING.sub("", line))

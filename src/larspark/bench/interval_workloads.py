@@ -1,0 +1,201 @@
+"""Workloads of the interval engine: those of Laser (002) and Laser2 (004), and tests of limits.
+
+The limits are windows of any size, sparse input, and long gaps.
+"""
+
+import numpy as np
+
+from larspark.base.facts import ColumnBatch, Segment
+from larspark.bench.checksums import Answer
+from larspark.bench.generated_streams import (
+    chain,
+    interrupted,
+    linked,
+    readings,
+    regular,
+    sensors,
+    steady_pairs,
+    thirds,
+    unique_pairs,
+)
+from larspark.bench.interval_contestant import Changes, began, interval_answers, stats
+from larspark.bench.workload import Run, Stopwatch, Workload
+from larspark.run.session import Session
+
+RATES = (200, 400, 800, 1000)
+WINDOWS = (1, 20, 40, 80, 100)
+
+# Time points after the windows have filled.
+MEASURED = 200
+# The time points of an experiment of 004.
+_LASER2_TIME_POINTS = 300
+
+_COOLING = """
+@T steam(V)  :- [{n}] @T temp(V), V >= 100.
+@T liquid(V) :- [{n}] @T temp(V), V >= 1, V < 100.
+@T isSteam   :- [{n}] @T steam(V).
+@T isLiquid  :- [{n}] @T liquid(V).
+alarm        :- [{n}] always isSteam.
+normal       :- [{n}] always isLiquid.
+freeze       :- not alarm, not normal.
+veryHot(T)   :- [{n}] @T steam(V), V >= 150.
+veryCold(T)  :- [{n}] @T liquid(V), V = 1.
+"""
+
+
+def diamond(window: int, rate: int, *, measured: int = MEASURED, text: bool = False) -> Workload:
+    """`[n] some` over facts that never repeat."""
+    facts = unique_pairs(rate, window + measured, text=text)
+    return Workload(f"q(A,B) :- [{window}] some p(A,B).", facts, window, rate, "diamond")
+
+
+def box(window: int, rate: int, *, measured: int = MEASURED) -> Workload:
+    """`[n] always` over values that occasionally miss a time point."""
+    facts = thirds(rate, window + measured)
+    return Workload(f"q(X) :- [{window}] always p(X).", facts, window, rate, "box")
+
+
+def join(
+    window: int, rate: int, *, measured: int = MEASURED, rules: int = 1, text: bool = False
+) -> Workload:
+    """Paths of two steps within a window; the rule once, or several times with other heads."""
+    facts = chain(rate, window + measured, text=text)
+    heads = ("q",) if rules == 1 else tuple(f"q{number}" for number in range(1, rules + 1))
+    body = f"[{window}] some p(A,B), [{window}] some p(B,C)"
+    program = "\n".join(f"{head}(A,C) :- {body}." for head in heads)
+    return Workload(program, facts, window, rate, "join", heads)
+
+
+def cooling(window: int, rate: int, *, measured: int = MEASURED) -> Workload:
+    """A cooling system: `@` in heads, `always`, negation (002, Fig. 4)."""
+    facts = readings(rate, window + measured)
+    return Workload(_COOLING.format(n=window), facts, window, rate, "cooling")
+
+
+def best_case(window: int, rate: int) -> Workload:
+    """A rule that almost never fires: one of its formulas misses a time point in every window."""
+    facts = steady_pairs({"p": None, "q": window}, rate, _LASER2_TIME_POINTS)
+    return Workload(_single_rule(window), facts, window, 2 * rate)
+
+
+def worst_case(window: int, rate: int) -> Workload:
+    """A rule that never fires, with a window so small that skipping gains little."""
+    facts = steady_pairs({"p": None}, rate, _LASER2_TIME_POINTS)
+    return Workload(_single_rule(window), facts, window, rate)
+
+
+def cascade(window: int, rate: int, *, rules: int) -> Workload:
+    """Rules that depend on one that almost never fires."""
+    some = f"[{window}] some p(X,Y)"
+    program = [f"r1(X,Y) :- {some}, [{window}] always q(X,Y)."]
+    program += [f"r{n}(X,Y) :- r{n - 1}(X,Y), {some}." for n in range(2, rules + 1)]
+    facts = steady_pairs({"p": None, "q": window}, rate, _LASER2_TIME_POINTS)
+    return Workload("\n".join(program), facts, window, 2 * rate)
+
+
+def _single_rule(window: int) -> str:
+    return f"m(X,Y) :- [10] some p(X,Y), [{window}] always q(X,Y)."
+
+
+# Every window is measured over the same time points, after the state of all is stable.
+_SETTLING, _LAST = 300, 500
+# Longer than any window, so that windows of every size find the same number of runs.
+_PERIOD = 150
+
+_MACHINES = """
+seen(S) :- [{n}] some temp(S,V).
+hot(S)  :- [{n}] some temp(S,V), V >= 90.
+calm(S) :- seen(S), not hot(S).
+"""
+
+_BUSY = 100
+
+
+def flat_diamond(window: int, rate: int) -> Workload:
+    """Every fact is visible once, for the length of the window."""
+    facts = unique_pairs(rate, _LAST)
+    program = f"q(A,B) :- [{window}] some p(A,B)."
+    return Workload(program, facts, window, rate, settling=_SETTLING)
+
+
+def flat_box(window: int, rate: int) -> Workload:
+    """Runs of 149 time points for every window."""
+    facts = interrupted(rate, _PERIOD, _LAST)
+    program = f"q(A,B) :- [{window}] always p(A,B)."
+    return Workload(program, facts, window, rate, settling=_SETTLING)
+
+
+def flat_join(window: int, rate: int) -> Workload:
+    """About two matches for every fact, anywhere in the window."""
+    facts = linked(rate, window, _LAST)
+    program = f"q(A,C) :- [{window}] some p(A,B), [{window}] some p(B,C)."
+    return Workload(program, facts, window, rate, settling=_SETTLING)
+
+
+def flat_negation(window: int, rate: int) -> Workload:
+    """About four of ten facts are negated for a while, before or after they arrive."""
+    facts = linked(rate, window, _LAST, marks=rate // 4)
+    program = f"q(A,B) :- [{window}] some p(A,B), not [{window}] some r(B)."
+    return Workload(program, facts, window, rate + rate // 4, settling=_SETTLING)
+
+
+def flat_tuples(window: int, rate: int) -> Workload:
+    """As many tuples as arrive at the time points of the window."""
+    facts = unique_pairs(rate, _LAST)
+    program = f"q(A,B) :- [#{(window + 1) * rate}] some p(A,B)."
+    return Workload(program, facts, window, rate, settling=_SETTLING)
+
+
+def sparse(window: int, rate: int) -> Workload:
+    """Few facts at every time point, three rules."""
+    facts = sensors(regular(rate, 4000), keys=20)
+    return Workload(_MACHINES.format(n=window), facts, window, rate)
+
+
+def silence(window: int, gap: int) -> Workload:
+    """A hundred time points with ten facts each, a long gap, and ten more facts."""
+    program = _MACHINES.format(n=window) + (
+        "steady(S) :- [3] always temp(S,_).\n"
+        "latest(S,V) :- [#20] some temp(S,V).\n"
+        "quiet :- not [5] some temp(_,_).\n"
+    )
+    times = np.concatenate([regular(10, _BUSY), np.full(10, _BUSY + gap + 1)])
+    return Workload(program, sensors(times, keys=20), window, 10)
+
+
+class OverTheGap:
+    """The step of the interval engine over the gap of `silence`, measured."""
+
+    name = "interval"
+    times = None
+
+    def __init__(self, workload: Workload) -> None:
+        self._checked = workload.checked()
+        self._last = workload.facts.last
+        ((signature, table),) = workload.facts.segments
+        cut = workload.rate * _BUSY
+        self._before = ColumnBatch([Segment(signature, table.slice(0, cut))], _BUSY)
+        self._after = ColumnBatch([Segment(signature, table.slice(cut))], self._last)
+
+    def answer(self) -> Answer:
+        session = Session(self._checked, engine="interval")
+        changes = Changes()
+        for batch, t in ((self._before, _BUSY), (self._after, self._last)):
+            session.append(batch)
+            answers = interval_answers(session.advance(t))
+            changes.add(answers)
+        changes.close(answers)
+        return changes.answer()
+
+    def run(self) -> Run:
+        session = Session(self._checked, engine="interval")
+        session.append(self._before)
+        found = began(interval_answers(session.advance(_BUSY)))
+        watch = Stopwatch()
+        with watch.running():
+            session.append(self._after)
+            found += began(interval_answers(session.advance(self._last)))
+        facts, time_points = len(self._after), self._last - _BUSY
+        more = {"milliseconds": round(watch.seconds * 1000, 3)}
+        size = stats(session).bytes
+        return Run(watch.seconds, watch.cpu_seconds, facts, time_points, found, size, more)
