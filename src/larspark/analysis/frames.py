@@ -162,6 +162,7 @@ def frames(formula: Formula, frame: Frame, times: Times) -> Iterator[tuple[Formu
 def time_range(term: Term, times: Times) -> Range:
     """Where a time pin can lie.
 
+    >>> from larspark.base.terms import Arithmetic, Variable
     >>> time_range(Arithmetic("+", (Variable("T"), 3)), {"T": Range(-5, 0)})
     Range(low=-2, high=3)
     """

@@ -17,7 +17,7 @@ from larspark.analysis.checked import Checked
 from larspark.analysis.fragment import is_choice
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Variable
-from larspark.language.nodes import children, variables
+from larspark.language.nodes import children
 from larspark.language.tree import Aggregate, Formula, Reset, Rule, Windowed
 from larspark.language.windows import Window
 from larspark.logic.traversal import formulas, occurrences, sees_only_atoms
@@ -117,11 +117,11 @@ def need_of(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
         if not atom.args:
             return Need(number, atoms, frozenset(), f"`{atom_text(atom)}` has no argument")
     shared = frozenset.intersection(*map(_names, atoms))
-    grouped = _grouping(rule, frozenset(atom.signature for atom in atoms))
-    if shared and not shared & grouped:
+    grouped = _grouping(rule, frozenset(atom.signature for atom in atoms), shared)
+    if shared and not grouped:
         reason = "its aggregate collects tuples of all values, not of one group"
         return Need(number, atoms, frozenset(), reason)
-    shared &= grouped
+    shared = grouped
     if not shared:
         listed = ", ".join(f"`{atom_text(atom)}`" for atom in atoms)
         reason = f"no variable is an argument of all of {listed}"
@@ -162,9 +162,10 @@ def counting_windows(rule: Rule) -> Iterator[tuple[Window, Filters, Formula]]:
         pending.extend((part, filters) for part in children(formula))
 
 
-def _grouping(rule: Rule, signatures: frozenset[Signature]) -> frozenset[str]:
-    """The variables that have one value for each aggregate over these predicates."""
-    names = frozenset(v.name for formula in formulas(rule) for v in variables(formula))
+def _grouping(
+    rule: Rule, signatures: frozenset[Signature], names: frozenset[str]
+) -> frozenset[str]:
+    """Those of the variables that have one value for each aggregate over these predicates."""
     for part in rule.body:
         if isinstance(part, Aggregate) and any(
             atom.formula.atom.signature in signatures for atom in occurrences(part)
