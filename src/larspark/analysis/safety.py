@@ -39,8 +39,10 @@ def rule_problems(rule: Rule, examples: Examples) -> Iterator[Problem]:
     yield from _wildcard_problems(rule.head)
     bound = bound_variables(rule.body)
     names = Vocabulary(bound)
+    # What waits for a group of an aggregate is reported there.
+    waiting = {v.name for part in rule.body if isinstance(part, Aggregate) for v in part.shared}
     for name, part in _first_places((rule.head,)):
-        if name not in bound:
+        if name not in bound and name not in waiting | _awaited(rule.body, bound):
             message = f"head variable `{name}` is bound by no positive body atom"
             yield Problem("L202", message, part.span, _hint(name, names, examples), focus=name)
     yield from _body_problems(rule.body, examples)
@@ -66,7 +68,8 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
         if isinstance(part, Aggregate):
             yield from _aggregate_problems(part)
     places = dict(_first_places(body))
-    unbound = [name for name in places if name not in bound]
+    awaited = _awaited(body, bound)
+    unbound = [name for name in places if name not in bound and name not in awaited]
     if not unbound:
         return
     names = Vocabulary(bound)
@@ -87,6 +90,18 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
             hint = _hint(name, names, examples)
         message = f"variable `{name}` is bound by no positive body atom"
         yield Problem("L203", message, part.span, hint, focus=name)
+
+
+def _awaited(body: Iterable[Formula], bound: frozenset[str]) -> set[str]:
+    """The variables of `N = #count{...}` that only lack a value because a global one does."""
+    return {
+        guard.term.name
+        for part in body
+        if isinstance(part, Aggregate)
+        and any(v.name not in bound and v not in part.by for v in part.shared)
+        for guard in part.guards
+        if guard.operator == "=" and isinstance(guard.term, Variable)
+    }
 
 
 def _aggregate_problems(aggregate: Aggregate) -> Iterator[Problem]:

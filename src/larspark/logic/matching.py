@@ -8,14 +8,14 @@ that the definitions and the engines share the matcher and nothing else.
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, assert_never
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, assert_never
 
 from larspark.base.atoms import Atom, Signature
-from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
 from larspark.language.nodes import variables
 from larspark.language.tree import (
     Aggregate,
+    AggregateElement,
     Always,
     And,
     At,
@@ -30,6 +30,8 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
+from larspark.logic.aggregate_states import possible_values
+from larspark.logic.aggregates import Tuple
 from larspark.logic.binding import binds_all, bound_after, is_bound, linear
 from larspark.logic.values import NoValueError, Substitution, compare, time_value, value
 
@@ -74,11 +76,22 @@ class Source(Protocol[View]):
         The variables of its filters are bound. Raises `NoValueError` if a filter has no value.
         """
 
+    def certainty(self, conditions: Sequence[Formula], known: Substitution, t: int) -> bool | None:
+        """Do the conditions hold at t in the whole stream? None if that is not decided yet."""
+
     def check_size(self, count: int, part: Formula) -> None:
         """Refuse to go on when there are too many candidates."""
 
     def refuse_open_variable(self, name: str, point: int, body: Formula) -> None:
         """Refuse a time variable that can be any time point from `point` on."""
+
+
+class Member(NamedTuple):
+    """A tuple that the set of an aggregate can hold, its element, and the values behind it."""
+
+    found: Tuple
+    element: AggregateElement
+    binding: Binding
 
 
 class Matcher(Generic[View]):
@@ -99,6 +112,52 @@ class Matcher(Generic[View]):
         """The substitutions that extend `known` and under which all parts can hold at t."""
         return _distinct(self._conjunction(parts, self._source.whole, t, dict(known or {})))
 
+    def members(self, aggregate: Aggregate, known: Substitution, t: int) -> list[Member]:
+        """The tuples that the set of an aggregate can hold; its global variables are bound."""
+        shared = {variable.name: known[variable.name] for variable in aggregate.shared}
+        members = []
+        for element in aggregate.elements:
+            for local in self.bindings(element.conditions, t, shared):
+                values = [value(term, local) for term in element.terms]
+                found = tuple(each for each in values if each is not None)
+                if len(found) == len(values):
+                    members.append(Member(found, element, local))
+        return members
+
+    def _aggregate(self, aggregate: Aggregate, t: int, known: Binding) -> list[Binding]:
+        """The groups for which an aggregate can hold, with the values that it can have there."""
+        outer = [v.name for v in aggregate.shared if v not in aggregate.by]
+        if not all(name in known for name in outer):
+            return [known]
+        keys = [key.name for key in aggregate.by]
+        groups = [known]
+        if not all(name in known for name in keys):
+            given = {name: known[name] for name in (*outer, *keys) if name in known}
+            groups = _distinct(
+                {**known, **{name: local[name] for name in keys}}
+                for element in aggregate.elements
+                for local in self.bindings(element.conditions, t, given)
+            )
+        return [found for group in groups for found in self._with_value(aggregate, t, group)]
+
+    def _with_value(self, aggregate: Aggregate, t: int, known: Binding) -> list[Binding]:
+        """The bindings with a value for the variable of `N = #count{...}`."""
+        equal = (guard.term for guard in aggregate.guards if guard.operator == "=")
+        unbound = [term.name for term in equal if isinstance(term, Variable)]
+        unbound = [name for name in unbound if name not in known]
+        if not unbound:
+            return [known]
+        certain: set[Tuple] = set()
+        possible: dict[Tuple, None] = {}
+        for found, element, local in self.members(aggregate, known, t):
+            truth = self._source.certainty(element.conditions, local, t)
+            if truth:
+                certain.add(found)
+            elif truth is None:
+                possible[found] = None
+        values = possible_values(aggregate.function, certain, possible, aggregate.span)
+        return [{**known, **dict.fromkeys(unbound, each)} for each in values]
+
     def _match(self, formula: Formula, view: View, t: int, known: Binding) -> list[Binding]:
         match formula:
             case AtomFormula(atom):
@@ -116,7 +175,7 @@ class Matcher(Generic[View]):
             case Some() | Always() | At() | Windowed() | Reset():
                 return self._match_once(formula, view, t, known)
             case Aggregate():
-                raise LarsparkError(Problem("L403", "aggregates are not evaluated", formula.span))
+                return self._aggregate(formula, t, known)
             case _:
                 assert_never(formula)
 

@@ -1,12 +1,15 @@
 """Answer streams (Definitions 11 and 12): exact, all of them, for any program."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NamedTuple
 
 from larspark.analysis.checked import Checked
+from larspark.analysis.layers import layers
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
+from larspark.language.tree import Rule
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.meaning.entailment import Structure
 from larspark.meaning.ground_program import GroundProgram, ground_program
@@ -50,8 +53,34 @@ def answer_streams(
         message = "the program can place atoms ever further into the future"
         raise LarsparkError(Problem("L252", message, hint="say where time ends with `until`"))
     known = frozenset(background) | checked.background
-    program = ground_program(checked, elements, remembered, known, timeline, t)
-    return islice(_solve(program, known, t), limit)
+    evaluation = _Evaluation(checked, list(elements), known, timeline, t)
+    return islice(_solve_layers(evaluation, layers(checked), list(remembered)), limit)
+
+
+class _Evaluation(NamedTuple):
+    checked: Checked
+    elements: list[tuple[int, Atom]]
+    background: frozenset[Atom]
+    timeline: tuple[int, int | None]
+    t: int
+
+
+def _solve_layers(
+    evaluation: _Evaluation, rules: Sequence[tuple[Rule, ...]], given: list[tuple[int, Atom]]
+) -> Iterator[AnswerStream]:
+    """The answer streams of some layers; `given` is what lower ones derive, and is remembered."""
+    checked, elements, background, timeline, t = evaluation
+    lowest, *rest = rules
+    part = replace(checked, rules=lowest)
+    program = ground_program(part, elements, given, background, timeline, t)
+    for answer in _solve(program, background, t):
+        if not rest:
+            yield answer
+            continue
+        more = [(point, atom) for point, atoms in answer.derived.items() for atom in atoms]
+        for upper in _solve_layers(evaluation, rest, [*given, *more]):
+            points = sorted(answer.derived.keys() | upper.derived.keys())
+            yield AnswerStream({point: answer.at(point) | upper.at(point) for point in points})
 
 
 def _solve(program: GroundProgram, background: frozenset[Atom], t: int) -> Iterator[AnswerStream]:

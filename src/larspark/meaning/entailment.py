@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from larspark.base.atoms import Atom
+from larspark.logic.aggregates import fulfils
 from larspark.logic.values import matches
 from larspark.meaning.grounding import (
     Ground,
+    GroundAggregate,
     GroundAlways,
     GroundAnd,
     GroundAt,
@@ -71,6 +73,9 @@ def entails(structure: Structure, stream: Stream, t: int, formula: Ground) -> bo
             return entails(structure, apply_window(window, stream, t), t, body)
         case GroundReset(body):
             return entails(structure, structure.stream, t, body)
+        case GroundAggregate(function, members, guards, grouped):
+            tuples = {found for found, body in members if entails(structure, stream, t, body)}
+            return fulfils(function, tuples, guards, grouped=grouped)
         case _:
             assert_never(formula)
 

@@ -14,11 +14,12 @@ from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.language.nodes import variables, walk
-from larspark.language.tree import At, AtomFormula, Formula, Rule, Windowed
+from larspark.language.tree import Aggregate, At, AtomFormula, Formula, Rule, Windowed
 from larspark.logic.matching import Binding, Matcher
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import (
     Ground,
+    GroundAggregate,
     GroundAlways,
     GroundAnd,
     GroundAt,
@@ -32,11 +33,12 @@ from larspark.meaning.grounding import (
     GroundWindowed,
     check_depth,
     ground,
+    pins_in_timeline,
     time_point,
 )
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
-from larspark.meaning.queries import pins_in_timeline, refuse_unbound
-from larspark.meaning.stream_matching import stream_matcher
+from larspark.meaning.queries import refuse_unbound
+from larspark.meaning.stream_matching import ground_literal, stream_matcher
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.window_functions import apply_window
 
@@ -96,8 +98,11 @@ def ground_program(
         steps += bool(new)
         instances = sum(len(rule.instances) for rule in growing)
         _refuse_size(instances + len(universe.elements) - given, steps)
-    merged = dict.fromkeys(found for rule in growing for found in rule.instances.values() if found)
-    return GroundProgram(universe.whole(start, end), _bits_from(given, universe), list(merged))
+    undecided = _bits_from(given, universe)
+    stream = universe.whole(start, end)
+    matcher = stream_matcher(stream, background, undecided)
+    merged = dict.fromkeys(found for rule in growing for found in rule.finish(matcher, stream, t))
+    return GroundProgram(stream, undecided, list(merged))
 
 
 class _GrowingRule:
@@ -119,13 +124,23 @@ class _GrowingRule:
             if key in self.instances:
                 continue
             refuse_unbound(self._names, binding, self._rule.head)
-            instance = self.instances[key] = self._instance(binding, stream)
+            instance = self.instances[key] = self._instance(binding, matcher, stream, t)
             if instance is not None:
                 elements = _wanted(instance.head, stream, stream, t, True)
                 wanted.update(Element(*e) for e in elements if e[1].signature in self._derived)
         return wanted
 
-    def _instance(self, binding: Binding, stream: Stream) -> Instance | None:
+    def finish(self, matcher: Matcher[Stream], stream: Stream, t: int) -> Iterator[Instance]:
+        """The instances; the sets of aggregates hold all that has been found by now."""
+        for key, instance in self.instances.items():
+            if instance is not None:
+                aggregates = any(isinstance(part, Aggregate) for part in self._rule.body)
+                final = self._instance(dict(key), matcher, stream, t) if aggregates else instance
+                yield final or instance
+
+    def _instance(
+        self, binding: Binding, matcher: Matcher[Stream], stream: Stream, t: int
+    ) -> Instance | None:
         """The ground rule, unless a time lies outside the timeline or a term has no value."""
         if not pins_in_timeline(self._formulas, binding, stream):
             return None
@@ -134,7 +149,9 @@ class _GrowingRule:
         try:
             if not all(stream.has_time(time_point(pin, binding)) for pin in pins):
                 return None
-            body = GroundAnd(tuple(ground(part, binding) for part in rule.body))
+            body = GroundAnd(
+                tuple(ground_literal(part, binding, matcher, stream, t) for part in rule.body)
+            )
             return Instance(ground(rule.head, binding), body)
         except NoValueError:
             return None
@@ -172,7 +189,7 @@ def _wanted(
         case GroundAtom(atom):
             if positive:
                 yield t, atom
-        case GroundTruth():
+        case GroundTruth() | GroundAggregate():
             return
         case GroundNot(body):
             yield from _wanted(body, whole, stream, t, not positive)

@@ -5,14 +5,17 @@ that Definition 9 can be read off. Wildcards stay: an atom with wildcards holds 
 instances does.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Term
+from larspark.language.nodes import walk
 from larspark.language.tree import (
     Aggregate,
+    AggregateFunction,
     Always,
     And,
     At,
@@ -28,6 +31,8 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import GroupWindow, Window
+from larspark.logic.aggregates import GroundGuard, Tuple
+from larspark.logic.binding import linear
 from larspark.logic.traversal import depth, key_positions
 from larspark.logic.values import (
     NEGATED,
@@ -38,6 +43,7 @@ from larspark.logic.values import (
     time_value,
     value,
 )
+from larspark.meaning.streams import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,20 @@ class GroundReset:
     body: "Ground"
 
 
+@dataclass(frozen=True, slots=True)
+class GroundAggregate:
+    """An aggregate with the tuples that its set can hold, each with its condition.
+
+    A tuple stands here once for every way in which it can come into the set.
+    """
+
+    function: AggregateFunction
+    members: tuple[tuple[Tuple, "GroundAnd"], ...]
+    guards: tuple[GroundGuard, ...]
+    # With `by` the set must not be empty.
+    grouped: bool
+
+
 Ground: TypeAlias = (
     GroundAtom
     | GroundTruth
@@ -110,6 +130,7 @@ Ground: TypeAlias = (
     | GroundAt
     | GroundWindowed
     | GroundReset
+    | GroundAggregate
 )
 
 # Deeper formulas are refused: every level of nesting costs a few levels of the Python stack.
@@ -119,7 +140,8 @@ DEPTH_LIMIT = 120
 def ground(formula: Formula, substitution: Substitution) -> Ground:
     """σ(α). Raises `NoValueError` when an atom or a time pin has no value under σ.
 
-    A comparison without a value is false, positive or negated.
+    A comparison without a value is false, positive or negated. An aggregate becomes ground only
+    with a stream, in `larspark.meaning.matching`.
     """
     match formula:
         case AtomFormula(atom):
@@ -141,7 +163,7 @@ def ground(formula: Formula, substitution: Substitution) -> Ground:
         case Some() | Always() | At() | Windowed() | Reset():
             return _ground_temporal(formula, substitution)
         case Aggregate():
-            raise LarsparkError(Problem("L403", "aggregates are not evaluated", formula.span))
+            raise TypeError("an aggregate stands below another formula")
 
 
 def _ground_temporal(
@@ -160,6 +182,21 @@ def _ground_temporal(
             )
         case Reset(body):
             return GroundReset(ground(body, substitution))
+
+
+def pins_in_timeline(formulas: Iterable[Formula], binding: Substitution, stream: Stream) -> bool:
+    """Do the time variables, those of pins such as `@T` and `@T+3`, have values in the timeline?
+
+    The pins of an aggregate concern its elements, each of which is read like a rule of its own.
+    """
+    for formula in formulas:
+        for part in () if isinstance(formula, Aggregate) else walk(formula):
+            pin = linear(part.time) if isinstance(part, At) else None
+            if pin is not None:
+                point = binding[pin[0]]
+                if not isinstance(point, int) or not stream.has_time(point):
+                    return False
+    return True
 
 
 def time_point(time: Term, substitution: Substitution) -> int:

@@ -14,11 +14,13 @@ from typing import assert_never
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Wildcard
+from larspark.logic.aggregates import fulfils
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.logic.values import matches
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import (
     Ground,
+    GroundAggregate,
     GroundAlways,
     GroundAnd,
     GroundAt,
@@ -105,8 +107,20 @@ class Labelling:
                 return self._label(body, apply_window(window, stream, t), t)
             case GroundReset(body):
                 return self._label(body, self._structure.stream, t)
+            case GroundAggregate():
+                return self._aggregate(formula, stream, t)
             case _:
                 assert_never(formula)
+
+    def _aggregate(self, formula: GroundAggregate, stream: Stream, t: int) -> int:
+        """What is true or false by now decides, or the elements that are undecided."""
+        labels = {self._label(body, stream, t) for _, body in formula.members}
+        if labels - {TRUE, FALSE}:
+            return self._circuit.defer(self._when_decided(formula, stream, t))
+        members = formula.members
+        tuples = {found for found, body in members if self._label(body, stream, t) == TRUE}
+        holds = fulfils(formula.function, tuples, formula.guards, grouped=formula.grouped)
+        return TRUE if holds else FALSE
 
     def _moments(self, body: Ground, stream: Stream) -> Iterable[int]:
         """The time points at which the body can hold: an atom only where one like it is."""

@@ -15,6 +15,7 @@ from typing import NamedTuple, assert_never
 from larspark.base.problems import LarsparkError, Problem
 from larspark.meaning.grounding import (
     Ground,
+    GroundAggregate,
     GroundAlways,
     GroundAnd,
     GroundAt,
@@ -92,6 +93,8 @@ def reach(formula: Ground, period: int, length: int | None) -> int:
             return inner + size + bounds.every
         case GroundReset(body):
             return reach(body, period, None)
+        case GroundAggregate(members=members):
+            return max((reach(body, period, length) for _, body in members), default=period)
         case _:
             assert_never(formula)
 
@@ -104,6 +107,8 @@ def _children(formula: Ground) -> tuple[Ground, ...]:
             return parts
         case GroundImplies(left, right):
             return left, right
+        case GroundAggregate(members=members):
+            return tuple(body for _, body in members)
         case (
             GroundNot(body)
             | GroundSome(body)

@@ -1,21 +1,20 @@
 """Queries (Definition 10): under which substitutions, and when, does a formula hold?"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
-from larspark.language.nodes import variables, walk
-from larspark.language.tree import At, Formula
-from larspark.logic.binding import linear
+from larspark.language.nodes import variables
+from larspark.language.tree import Aggregate, And, Formula
 from larspark.logic.circuit import TRUE
-from larspark.logic.matching import Binding
+from larspark.logic.matching import Binding, Matcher
 from larspark.logic.values import NoValueError, order_key
 from larspark.meaning.entailment import Structure
-from larspark.meaning.grounding import Ground, check_depth, ground
+from larspark.meaning.grounding import Ground, GroundAnd, check_depth, pins_in_timeline
 from larspark.meaning.labelling import Labelling
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
-from larspark.meaning.stream_matching import stream_matcher
+from larspark.meaning.stream_matching import ground_literal, stream_matcher
 from larspark.meaning.streams import Stream, Universe
 
 
@@ -45,12 +44,17 @@ def query(
     stream = _stream(elements, start, end, at)
     if stream is None:
         return []
-    names = list(dict.fromkeys(variable.name for variable in variables(formula)))
+    names = list(dict.fromkeys(v.name for part in conjuncts(formula) for v in variables(part)))
     answers: list[dict[str, Constant]] = []
     for t, binding in _answers(formula, stream, frozenset(background), at):
         moment: dict[str, Constant] = {"t": t} if at is None else {}
         answers.append({**moment, **{name: binding[name] for name in names}})
     return sorted(answers, key=lambda answer: [order_key(value) for value in answer.values()])
+
+
+def conjuncts(formula: Formula) -> tuple[Formula, ...]:
+    """The parts of a conjunction, or the formula itself."""
+    return formula.parts if isinstance(formula, And) else (formula,)
 
 
 def refuse_unbound(names: Iterable[str], binding: Binding, formula: Formula) -> None:
@@ -68,43 +72,36 @@ def refuse_unbound(names: Iterable[str], binding: Binding, formula: Formula) -> 
         )
 
 
-def pins_in_timeline(formulas: Iterable[Formula], binding: Binding, stream: Stream) -> bool:
-    """Do the time variables, those of pins such as `@T` and `@T+3`, have values in the timeline?"""
-    for formula in formulas:
-        for part in walk(formula):
-            pin = linear(part.time) if isinstance(part, At) else None
-            if pin is not None:
-                point = binding[pin[0]]
-                if not isinstance(point, int) or not stream.has_time(point):
-                    return False
-    return True
-
-
 def _answers(
     formula: Formula, stream: Stream, background: frozenset[Atom], at: int | None
 ) -> Iterator[tuple[int, Binding]]:
     """The time points and substitutions at which the formula holds."""
-    names = [variable.name for variable in variables(formula)]
+    parts = conjuncts(formula)
+    aggregates = any(isinstance(part, Aggregate) for part in parts)
+    names = [variable.name for part in parts for variable in variables(part)]
     matcher = stream_matcher(stream, background)
     labelling = Labelling(Structure(stream, background))
     # The same formula at another time point shares its labels.
-    candidates: dict[frozenset[tuple[str, Constant]], Ground | None] = {}
+    candidates: dict[tuple[int | None, frozenset[tuple[str, Constant]]], Ground | None] = {}
     for t in time_points(stream, NO_HORIZON) if at is None else (at,):
-        for binding in matcher.bindings((formula,), t) if names else [{}]:
-            key = frozenset(binding.items())
+        for binding in matcher.bindings(parts, t) if names else [{}]:
+            # What an aggregate is over depends on the time point.
+            key = (t if aggregates else None, frozenset(binding.items()))
             if key not in candidates:
                 refuse_unbound(names, binding, formula)
-                candidates[key] = _ground_instance(formula, binding, stream)
+                candidates[key] = _ground_instance(parts, binding, matcher, stream, t)
             candidate = candidates[key]
             if candidate is not None and labelling.label(candidate, t) == TRUE:
                 yield t, binding
 
 
-def _ground_instance(formula: Formula, binding: Binding, stream: Stream) -> Ground | None:
-    if not pins_in_timeline((formula,), binding, stream):
+def _ground_instance(
+    parts: Sequence[Formula], binding: Binding, matcher: Matcher[Stream], stream: Stream, t: int
+) -> Ground | None:
+    if not pins_in_timeline(parts, binding, stream):
         return None
     try:
-        return ground(formula, binding)
+        return GroundAnd(tuple(ground_literal(p, binding, matcher, stream, t) for p in parts))
     except NoValueError:
         return None
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
-from larspark.language.tree import Aggregate
 from larspark.run.interval.unsupported import obstacles
 from larspark.run.protocol import Engine, Settings
 
@@ -65,24 +64,15 @@ def _without_clingo(checked: Checked, settings: Settings) -> tuple[Problem, ...]
     return (Problem("L406", "the engines `asp` and `tms` need the package clingo", hint=hint),)
 
 
-def _aggregates(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
-    return tuple(
-        Problem("L403", "the engine cannot run a program with aggregates", part.span)
-        for rule in checked.rules
-        for part in rule.body
-        if isinstance(part, Aggregate)
-    )
-
-
-def _answer_sets(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
-    return _without_clingo(checked, settings) or _aggregates(checked, settings)
+def _nothing(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
+    return ()
 
 
 ENGINES: dict[str, EngineKind] = {
     "interval": EngineKind(_make_interval, _beyond_intervals),
-    "asp": EngineKind(_make_asp, _answer_sets),
-    "tms": EngineKind(_make_tms, _answer_sets),
-    "oracle": EngineKind(_make_oracle, _aggregates),
+    "asp": EngineKind(_make_asp, _without_clingo),
+    "tms": EngineKind(_make_tms, _without_clingo),
+    "oracle": EngineKind(_make_oracle, _nothing),
 }
 
 

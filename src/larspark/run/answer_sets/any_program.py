@@ -9,20 +9,23 @@ none of this need a guess and a check.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from clingo.backend import Backend
 
+from larspark.analysis.layers import decided, layers
 from larspark.analysis.lookback import evaluation_lookback
 from larspark.base.atoms import Element
 from larspark.base.problems import LarsparkError, Problem
+from larspark.language.tree import Rule
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.logic.graph import component_numbers
 from larspark.logic.traversal import depth
 from larspark.run.answer_sets.evaluation_context import EvaluationContext
 from larspark.run.answer_sets.rule_instances import Instance, Instances, instances
 from larspark.run.answer_sets.solver import ModelElements, Solvable, is_satisfiable, new_control
-from larspark.run.answer_sets.stream_views import Arrival, View
+from larspark.run.answer_sets.stream_views import Arrival, Elements, View
 from larspark.run.answer_sets.task import Task
 
 # A head that would give more rules than this is guessed and checked instead.
@@ -259,7 +262,10 @@ DEPTH_LIMIT = 110
 
 
 class FormulaGrounding:
-    """Instantiates the rules at every evaluation; elements out of sight are dropped."""
+    """Instantiates the rules at every evaluation, layer by layer.
+
+    Elements out of sight are dropped.
+    """
 
     def __init__(self, task: Task) -> None:
         checked = task.checked
@@ -270,6 +276,10 @@ class FormulaGrounding:
                     hint = "give parts of it a name, by a rule of their own"
                     raise LarsparkError(Problem("L403", message, formula.span, hint))
         self._checked = checked
+        # What aggregates look at is decided before them, where it has one answer stream.
+        every = layers(checked)
+        self._lower = list(takewhile(decided, every[:-1]))
+        self._rules = tuple(rule for rules in every[len(self._lower) :] for rule in rules)
         self._background = task.background
         self._elements = task.elements
         self._lookback = evaluation_lookback(checked.rules)
@@ -288,11 +298,26 @@ class FormulaGrounding:
 
     def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
         """The answer streams at the current tick."""
-        rules = self._checked.rules
+        elements, below = self._elements, frozenset[Element]()
+        for rules in self._lower:
+            lower = self._solvable(rules, elements, deadline)
+            answer = lower.first()
+            if answer is None:
+                return lower
+            below |= answer
+            elements = elements.extended(sorted(answer, key=lambda element: element.t))
+        found = self._solvable(self._rules, elements, deadline)
+        found.add_certain(below)
+        return found
+
+    def _solvable(
+        self, rules: tuple[Rule, ...], elements: Elements, deadline: float | None
+    ) -> Solvable:
+        part = replace(self._checked, rules=rules)
         context = EvaluationContext(
-            self._elements, self._background, self._whole, self._t, rules, deadline
+            elements, self._background, self._whole, self._t, rules, deadline
         )
-        return solvable(instances(self._checked, context), deadline)
+        return solvable(instances(part, context), deadline)
 
     def size(self) -> int:
         """Nothing is kept but the elements."""

@@ -1,12 +1,12 @@
 """Conditions under which formulas hold at one evaluation, over elements that rules may derive."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Constant, Wildcard
-from larspark.language.nodes import variables
+from larspark.base.terms import Arithmetic, Constant, Wildcard
+from larspark.language.nodes import terms, variables, walk
 from larspark.language.tree import (
     Aggregate,
     Always,
@@ -23,7 +23,11 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
+from larspark.logic.aggregate_states import State, check_states
+from larspark.logic.aggregates import Tuple
+from larspark.logic.binding import linear
 from larspark.logic.circuit import FALSE, TRUE, Circuit
+from larspark.logic.matching import Matcher
 from larspark.logic.values import (
     NEGATED,
     NoValueError,
@@ -44,16 +48,27 @@ CONDITION_LIMIT = 2_000_000
 class Conditions:
     """The conditions of formulas in one context; `derived` are the predicates of heads."""
 
-    def __init__(self, context: EvaluationContext, derived: frozenset[Signature]) -> None:
+    def __init__(
+        self,
+        context: EvaluationContext,
+        derived: frozenset[Signature],
+        matcher: Matcher[View] | None = None,
+    ) -> None:
         self.circuit = Circuit[Element]()
         self._context = context
         self._derived = derived
+        # Finds the tuples of aggregates.
+        self._matcher = matcher
         self._known: dict[tuple[int, tuple[Constant, ...], View, int, bool], int] = {}
         self._names: dict[int, tuple[Formula, tuple[str, ...]]] = {}
 
     def of_body(self, formula: Formula, binding: Substitution) -> int:
         """When a body formula holds at the evaluation time."""
         return self._condition(formula, binding, self._context.whole, self._context.t, False)
+
+    def of_all(self, conditions: Iterable[Formula], binding: Substitution) -> int:
+        """When all conditions of an element of an aggregate hold at the evaluation time."""
+        return self.circuit.conjunction(self.of_body(part, binding) for part in conditions)
 
     def of_head(self, formula: Formula, binding: Substitution) -> int:
         """When a head holds; its atoms count whether or not a rule is known to derive them."""
@@ -99,9 +114,39 @@ class Conditions:
             case Implies(left, right):
                 return circuit.disjunction((-at(left), at(right)))
             case Aggregate():
-                raise LarsparkError(Problem("L403", "aggregates are not evaluated", formula.span))
+                return self._aggregate(formula, binding)
             case _:
                 return self._elsewhere(formula, binding, view, t, in_head)
+
+    def _aggregate(self, aggregate: Aggregate, binding: Substitution) -> int:
+        """The states that the set of an aggregate can be in, each with its condition."""
+        if self._matcher is None:
+            raise TypeError("aggregates need a matcher")
+        circuit, function = self.circuit, aggregate.function
+        ways: dict[Tuple, list[int]] = {}
+        for found, element, local in self._matcher.members(aggregate, binding, self._context.t):
+            if has_instance(element.conditions, local, self._context.whole):
+                ways.setdefault(found, []).append(self.of_all(element.conditions, local))
+        conditions = {found: circuit.disjunction(each) for found, each in ways.items()}
+        states = {State(): TRUE}
+        # Certain tuples first: they do not multiply the states.
+        for found in sorted(conditions, key=lambda each: conditions[each] != TRUE):
+            following: dict[State, list[int]] = {}
+            for state, before in states.items():
+                with_it = circuit.conjunction((before, conditions[found]))
+                without = circuit.conjunction((before, -conditions[found]))
+                following.setdefault(state.joined(function, found), []).append(with_it)
+                following.setdefault(state, []).append(without)
+            joined = {state: circuit.disjunction(each) for state, each in following.items()}
+            states = {state: condition for state, condition in joined.items() if condition != FALSE}
+            check_states(len(states), aggregate.span)
+        guards = [(guard.operator, value(guard.term, binding)) for guard in aggregate.guards]
+        return circuit.disjunction(
+            condition
+            for state, condition in states.items()
+            if not (aggregate.by and state.empty)
+            and all(compare(operator, state.value(function), bound) for operator, bound in guards)
+        )
 
     def _elsewhere(
         self,
@@ -180,6 +225,28 @@ class Conditions:
             # The formula is kept, so that its identity is not given to another one.
             known = self._names[id(formula)] = (formula, names)
         return tuple(binding[name] for name in known[1])
+
+
+def has_instance(formulas: Iterable[Formula], binding: Substitution, whole: View) -> bool:
+    """Have all terms of formulas a value, and do their time variables lie in the timeline?
+
+    The elements of aggregates are left out: each has instances of its own.
+    """
+    for formula in formulas:
+        for part in () if isinstance(formula, Aggregate) else walk(formula):
+            if isinstance(part, At):
+                pin = linear(part.time)
+                point = None if pin is None else binding[pin[0]]
+                if pin is not None and not (isinstance(point, int) and whole.has_time(point)):
+                    return False
+                if time_value(part.time, binding) is None:
+                    return False
+            elif not isinstance(part, Comparison) and any(
+                isinstance(term, Arithmetic) and value(term, binding) is None
+                for term in terms(part)
+            ):
+                return False
+    return True
 
 
 def _comparison(comparison: Comparison, binding: Substitution, operator: str) -> int:

@@ -11,15 +11,13 @@ from typing import NamedTuple
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Arithmetic, Constant
-from larspark.language.nodes import terms, walk
-from larspark.language.tree import At, Comparison, Formula, Rule, Windowed
-from larspark.logic.binding import linear
+from larspark.language.nodes import walk
+from larspark.language.tree import At, Formula, Rule, Windowed
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.logic.matching import Matcher
 from larspark.logic.traversal import occurrences
-from larspark.logic.values import Substitution, time_value, value
-from larspark.run.answer_sets.conditions import Conditions
+from larspark.logic.values import Substitution, time_value
+from larspark.run.answer_sets.conditions import Conditions, has_instance
 from larspark.run.answer_sets.evaluation_context import EvaluationContext
 from larspark.run.answer_sets.stream_views import View, apply
 
@@ -44,7 +42,7 @@ class Instances(NamedTuple):
 
 def instances(checked: Checked, context: EvaluationContext) -> Instances:
     """Instantiate a program in a context."""
-    source = MatchSource(context)
+    source = MatchSource(context, checked.derived)
     bindings: list[list[Substitution]] = [[] for _ in checked.rules]
     readers = _readers(checked.rules)
     waiting = dict.fromkeys(range(len(checked.rules)))
@@ -67,7 +65,7 @@ def instances(checked: Checked, context: EvaluationContext) -> Instances:
                     changed.add(element.atom.signature)
         for signature in sorted(changed):
             waiting.update(dict.fromkeys(readers.get(signature, ())))
-    conditions = Conditions(context, checked.derived)
+    conditions = Conditions(context, checked.derived, Matcher(source))
     unique = {
         instance: None
         for rule, candidates in zip(checked.rules, bindings, strict=True)
@@ -86,8 +84,9 @@ def instances(checked: Checked, context: EvaluationContext) -> Instances:
 class MatchSource:
     """Answers the matcher's questions about the stream, the background and derivable elements."""
 
-    def __init__(self, context: EvaluationContext) -> None:
+    def __init__(self, context: EvaluationContext, derived: frozenset[Signature]) -> None:
         self._context = context
+        self._derived = derived
         self.whole = context.whole
 
     def atoms(self, signature: Signature, view: View, t: int) -> Iterable[Atom]:
@@ -111,6 +110,12 @@ class MatchSource:
     def through(self, part: Windowed, view: View, t: int, known: Substitution) -> View:
         window = self._context.window(part, known)
         return apply(window, view, t, self._context.elements)
+
+    def certainty(self, conditions: Sequence[Formula], known: Substitution, _t: int) -> bool | None:
+        if not has_instance(conditions, known, self.whole):
+            return False
+        condition = Conditions(self._context, self._derived).of_all(conditions, known)
+        return None if condition not in (TRUE, FALSE) else condition == TRUE
 
     def check_size(self, count: int, part: Formula) -> None:
         self._context.check_time()
@@ -137,31 +142,12 @@ def _conditions(
 
 
 def _exists(rule: Rule, binding: Substitution, context: EvaluationContext) -> bool:
-    """Have all terms of an instance a value, and do its time variables lie in the timeline?"""
+    """Is there an instance of the rule, with its head in the timeline?"""
     whole = context.whole
-    for part, in_head in _parts(rule):
-        if isinstance(part, At):
-            point = time_value(part.time, binding)
-            if point is None or (in_head and not whole.has_time(point)):
-                return False
-            pin = linear(part.time)
-            if pin is not None and not _has_time(whole, binding[pin[0]]):
-                return False
-        elif not isinstance(part, Comparison) and any(
-            isinstance(term, Arithmetic) and value(term, binding) is None for term in terms(part)
-        ):
-            return False
-    return True
-
-
-def _has_time(view: View, point: Constant) -> bool:
-    return isinstance(point, int) and view.has_time(point)
-
-
-def _parts(rule: Rule) -> Iterator[tuple[Formula, bool]]:
-    for formula in (rule.head, *rule.body):
-        for part in walk(formula):
-            yield part, formula is rule.head
+    if not has_instance((rule.head, *rule.body), binding, whole):
+        return False
+    points = [time_value(p.time, binding) for p in walk(rule.head) if isinstance(p, At)]
+    return all(point is not None and whole.has_time(point) for point in points)
 
 
 def _readers(rules: Sequence[Rule]) -> dict[Signature, list[int]]:

@@ -80,6 +80,14 @@ class Solvable:
     _rejected: int = field(default=0, init=False)
     _settled: ModelElements | None = field(default=None, init=False)
 
+    def add_certain(self, elements: Iterable[Element]) -> None:
+        """Let elements be part of every answer stream."""
+        with self.control.backend() as backend:
+            for element in elements:
+                atom = backend.add_atom()
+                backend.add_rule([atom], [])
+                self.literals[element] = atom
+
     def models(self) -> Generator[ModelElements]:
         """All answer streams, as the solver finds them."""
         for candidate in self._candidates():

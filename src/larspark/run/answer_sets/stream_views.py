@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Atom, Element, Signature
 from larspark.language.windows import GroupWindow, SessionWindow, TupleWindow, Window
 from larspark.logic.values import matches
 
@@ -53,6 +53,15 @@ class Elements:
         self._times.insert(place, t)
         self._arrivals.insert(place, arrival)
         return arrival
+
+    def extended(self, derived: Iterable[Element]) -> "Elements":
+        """A copy that also holds derived elements, which no tuple window counts."""
+        copy = Elements()
+        copy.arrived = self.arrived
+        copy._rebuild(list(self._arrivals))
+        for t, atom in derived:
+            copy.add(t, atom, counted=False)
+        return copy
 
     def holds(self, t: int, atom: Atom) -> Arrival | None:
         """The arrival of an atom at t, if the stream holds it there."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from larspark.analysis.checked import Checked
 from larspark.analysis.fragment import is_choice
 from larspark.base.atoms import Atom, Signature
+from larspark.language.tree import Aggregate
 from larspark.run.answer_sets.encoding import Core, NotEncodableError, encode
 from larspark.run.answer_sets.plain_rules import plain_rules
 from larspark.run.answer_sets.stream_views import Elements
@@ -41,6 +42,8 @@ class Task:
 
     def core(self) -> Core | None:
         """The static encoding, if the program is plain enough to have one."""
+        if any(isinstance(part, Aggregate) for rule in self.checked.rules for part in rule.body):
+            return None
         rules = plain_rules(self.checked.rules)
         if rules is None:
             return None

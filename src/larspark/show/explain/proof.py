@@ -4,12 +4,15 @@ A proof is a set of rule instances, not a tree: a conclusion that is used twice 
 tree that people see is unfolded from it when it is shown.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 from larspark.base.atoms import Atom, Element, atom_text
-from larspark.base.terms import Constant
-from larspark.language.tree import Rule
+from larspark.base.terms import Constant, constant_text
+from larspark.language.tree import AggregateFunction, Rule
+from larspark.logic.aggregates import Tuple, aggregate_value
+from larspark.logic.values import order_key
 
 
 class Given(StrEnum):
@@ -49,6 +52,39 @@ class Absence:
         return f"no {atom_text(self.atom)} in {interval_text(self.start, self.end)}"
 
 
+# An explanation names so many tuples of an aggregate.
+TUPLES_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The tuples of an aggregate, the first by value, how many more there are, and its value."""
+
+    value: Constant | None
+    tuples: tuple[Tuple, ...]
+    more: int
+
+    @classmethod
+    def of(cls, function: AggregateFunction, tuples: Collection[Tuple]) -> "Collected":
+        """What an explanation names of a set of tuples."""
+        listed = sorted(tuples, key=lambda found: [order_key(value) for value in found])
+        shown = tuple(listed[:TUPLES_SHOWN])
+        return cls(aggregate_value(function, tuples), shown, len(listed) - len(shown))
+
+    def __str__(self) -> str:
+        """The tuples in words.
+
+        >>> str(Collected.of("sum", {(3, "a"), (4, "b")}))
+        '7, from (3, a), (4, b)'
+        """
+        value = "no value" if self.value is None else constant_text(self.value)
+        if not self.tuples:
+            return f"{value}, from no tuples"
+        texts = [", ".join(map(constant_text, found)) for found in self.tuples]
+        more = f" and {self.more} more" if self.more else ""
+        return f"{value}, from {', '.join(f'({text})' for text in texts)}{more}"
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One element of a rule's body, with its variables replaced, and what makes it hold."""
@@ -62,6 +98,8 @@ class Part:
     counted: tuple[Element, ...] = ()
     absent: tuple[Absence, ...] = ()
     windows: tuple[WindowSpan, ...] = ()
+    # What an aggregate is over.
+    collected: Collected | None = None
 
 
 @dataclass(frozen=True, slots=True)

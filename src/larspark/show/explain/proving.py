@@ -231,6 +231,7 @@ class _Builder:
                 counted=situation.elements(reasons.counted & counted),
                 absent=reasons.absences(),
                 windows=tuple(reasons.windows),
+                collected=reasons.collected,
             )
             for formula, reasons in zip(instance.rule.body, node.reasons, strict=True)
         )

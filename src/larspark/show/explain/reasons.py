@@ -9,6 +9,7 @@ from larspark.base.terms import Wildcard
 from larspark.language.windows import GroupWindow, TupleWindow, Window
 from larspark.meaning.grounding import (
     Ground,
+    GroundAggregate,
     GroundAlways,
     GroundAnd,
     GroundAt,
@@ -22,7 +23,7 @@ from larspark.meaning.grounding import (
     GroundWindowed,
 )
 from larspark.meaning.streams import Stream, numbers_of
-from larspark.show.explain.proof import Absence, WindowSpan
+from larspark.show.explain.proof import Absence, Collected, WindowSpan
 from larspark.show.explain.support import Support, Views, is_pattern
 
 
@@ -51,6 +52,7 @@ class Reasons:
     windows: dict[WindowSpan, None] = field(default_factory=dict)
     crowds: list[Crowd] = field(default_factory=list)
     missing: dict[Atom, list[tuple[int, int | None]]] = field(default_factory=dict)
+    collected: Collected | None = None
 
     @property
     def used(self) -> int:
@@ -156,6 +158,9 @@ class _Finder:
             case GroundReset(body):
                 above = None if windows is None else ""
                 self.explain(body, self._support.reset(views), t, needed, above)
+            case GroundAggregate():
+                tuples = self._support.tuples(formula)
+                self.reasons.collected = Collected.of(formula.function, tuples)
             case _:
                 assert_never(formula)
 

@@ -10,13 +10,13 @@ from larspark.language.nodes import variables, walk
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Rule, Windowed
 from larspark.language.windows import Window
 from larspark.logic.binding import linear
-from larspark.logic.matching import Binding
+from larspark.logic.matching import Binding, Matcher
 from larspark.logic.traversal import formulas, occurrences
 from larspark.logic.values import NoValueError
-from larspark.meaning.grounding import Ground, GroundAnd, ground, ground_window
+from larspark.meaning.grounding import Ground, GroundAnd, ground, ground_window, pins_in_timeline
 from larspark.meaning.open_timeline import Horizon, find_horizon
-from larspark.meaning.queries import pins_in_timeline
-from larspark.meaning.stream_matching import stream_matcher
+from larspark.meaning.stream_matching import ground_literal, stream_matcher
+from larspark.meaning.streams import Stream
 from larspark.show.explain.knowledge import Situation
 from larspark.show.explain.support import Support
 
@@ -67,7 +67,7 @@ class Instances:
         for rule in situation.checked.rules:
             for conditions in head_conditions(rule, atom, t, situation.at):
                 for binding in self.matcher.bindings((*conditions, *rule.body), situation.at):
-                    instance = ground_instance(rule, binding, situation)
+                    instance = ground_instance(rule, binding, situation, self.matcher)
                     if instance is not None and _holds(instance, situation):
                         yield instance
 
@@ -102,7 +102,9 @@ def head_conditions(
                     yield _same_arguments(atom, goal)
 
 
-def ground_instance(rule: Rule, binding: Binding, situation: Situation) -> Instance | None:
+def ground_instance(
+    rule: Rule, binding: Binding, situation: Situation, matcher: Matcher[Stream]
+) -> Instance | None:
     """The rule under a substitution; None when there is no such instance."""
     names = dict.fromkeys(v.name for formula in formulas(rule) for v in variables(formula))
     if not names.keys() <= binding.keys():
@@ -110,7 +112,9 @@ def ground_instance(rule: Rule, binding: Binding, situation: Situation) -> Insta
     if not pins_in_timeline(formulas(rule), binding, situation.stream):
         return None
     try:
-        body = GroundAnd(tuple(ground(part, binding) for part in rule.body))
+        stream, at = situation.stream, situation.at
+        parts = (ground_literal(part, binding, matcher, stream, at) for part in rule.body)
+        body = GroundAnd(tuple(parts))
         head = ground(rule.head, binding)
     except NoValueError:
         return None

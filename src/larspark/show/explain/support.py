@@ -12,9 +12,11 @@ from typing import NamedTuple, assert_never
 from larspark.base.atoms import Atom
 from larspark.base.terms import Wildcard
 from larspark.language.windows import Window
+from larspark.logic.aggregates import Tuple, fulfils
 from larspark.logic.values import matches
 from larspark.meaning.grounding import (
     Ground,
+    GroundAggregate,
     GroundAlways,
     GroundAnd,
     GroundAt,
@@ -113,8 +115,18 @@ class Support:
                 return self.value(body, views.through(window, t), t)
             case GroundReset(body):
                 return self.value(body, self.reset(views), t)
+            case GroundAggregate(function, _, guards, grouped):
+                return fulfils(function, self.tuples(formula), guards, grouped=grouped)
             case _:
                 assert_never(formula)
+
+    def tuples(self, aggregate: GroundAggregate) -> set[Tuple]:
+        """The set of an aggregate, which is always read over the whole answer stream.
+
+        More elements can make an aggregate true or false, as they do with a negation.
+        """
+        full = Support(self.situation, self.situation.stream.bits, self._horizon)
+        return {found for found, body in aggregate.members if full.holds(body)}
 
     def points(self, views: Views) -> range:
         """The time points that `some` and `always` look at."""

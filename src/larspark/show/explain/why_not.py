@@ -15,10 +15,9 @@ from larspark.logic.binding import binds_all
 from larspark.logic.matching import Binding
 from larspark.logic.traversal import formulas
 from larspark.logic.values import NoValueError
-from larspark.meaning.grounding import GroundAt, GroundAtom, ground
+from larspark.meaning.grounding import GroundAt, GroundAtom, pins_in_timeline
 from larspark.meaning.open_timeline import NO_HORIZON, find_horizon
-from larspark.meaning.queries import pins_in_timeline
-from larspark.meaning.stream_matching import stream_matcher
+from larspark.meaning.stream_matching import ground_literal, stream_matcher
 from larspark.run.protocol import Settings
 from larspark.show.explain.knowledge import (
     Derived,
@@ -196,7 +195,8 @@ class _Search:
         if not pins_in_timeline((part,), binding, situation.stream):
             return False
         try:
-            formula = ground(part, binding)
+            stream, at = situation.stream, situation.at
+            formula = ground_literal(part, binding, self._matcher, stream, at)
         except NoValueError:
             return False
         horizon = find_horizon(situation.stream, situation.at, formula)
