@@ -16,7 +16,10 @@ from larspark.base.terms import (
     Wildcard,
     constant,
 )
+from larspark.language.aggregate_syntax import finish_body
 from larspark.language.tree import (
+    Aggregate,
+    AggregateElement,
     Always,
     And,
     At,
@@ -24,6 +27,7 @@ from larspark.language.tree import (
     Background,
     Comparison,
     Formula,
+    Guard,
     Implies,
     Not,
     Or,
@@ -172,6 +176,25 @@ def _body(parts: list[Formula]) -> tuple[Formula, ...]:
     return tuple(p for part in parts for p in (part.parts if isinstance(part, And) else (part,)))
 
 
+def aggregates() -> st.SearchStrategy[Aggregate]:
+    """Aggregates; a rule finds out which of their variables are global."""
+    conditions = st.lists(formulas(3), min_size=1, max_size=2).map(_body)
+    some_operands = st.lists(operands(), min_size=1, max_size=3).map(tuple)
+    elements = st.builds(AggregateElement, some_operands, conditions)
+    guards = st.builds(Guard, st.sampled_from(OPERATORS), operands())
+    return st.builds(
+        Aggregate,
+        st.sampled_from(("count", "sum", "min", "max", "avg")),
+        st.lists(elements, min_size=1, max_size=2).map(tuple),
+        st.lists(guards, min_size=1, max_size=2).map(tuple),
+        st.lists(variables, max_size=2, unique=True).map(tuple),
+    )
+
+
+def _rule_with_aggregates(head: Formula, parts: list[Formula]) -> Rule:
+    return Rule(head, finish_body(head, _body(parts)))
+
+
 def rules() -> st.SearchStrategy[Rule]:
     """Facts, stream elements, rules, constraints; any formula in heads and bodies."""
     facts = st.builds(AtomFormula, ground_atoms())
@@ -183,9 +206,11 @@ def rules() -> st.SearchStrategy[Rule]:
         formulas(3),
     )
     bodies = st.lists(formulas(), min_size=1, max_size=3).map(_body)
+    literals = st.lists(st.one_of(aggregates(), formulas(3)), min_size=1, max_size=3)
     return st.one_of(
         st.builds(Rule, heads, bodies),
         st.builds(Rule, heads, bodies),
+        st.builds(_rule_with_aggregates, heads, literals),
         st.builds(Rule, facts),
         st.builds(Rule, st.builds(At, st.integers(0, 60), facts)),
         st.builds(Rule, formulas(3)),

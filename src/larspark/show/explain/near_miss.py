@@ -7,7 +7,17 @@ from larspark.base.atoms import Atom, atom_text
 from larspark.base.terms import Term, Wildcard
 from larspark.language import formula_text, window_text
 from larspark.language.nodes import term_variables, variables
-from larspark.language.tree import Always, At, AtomFormula, Comparison, Formula, Not, Some, Windowed
+from larspark.language.tree import (
+    Aggregate,
+    Always,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    Not,
+    Some,
+    Windowed,
+)
 from larspark.language.windows import Bounds, GroupWindow, TupleWindow, Window
 from larspark.logic.binding import is_bound
 from larspark.logic.matching import Binding
@@ -16,6 +26,7 @@ from larspark.meaning.grounding import ground_window
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
 from larspark.meaning.streams import Stream, numbers_of
 from larspark.meaning.window_functions import apply_window
+from larspark.show.explain.aggregate_miss import nearest_group
 from larspark.show.explain.knowledge import Situation
 from larspark.show.explain.proof import element_text, interval_text
 from larspark.show.explain.reasons import group_of
@@ -73,6 +84,8 @@ class NearMisses:
         match part:
             case Comparison():
                 return self._comparison(part, binding)
+            case Aggregate():
+                return Near(*nearest_group(part, binding, self._situation, self._support))
             case Not(body):
                 seen = self._look(body, binding)
                 return DOES_NOT_HOLD if seen is None else self._blocked(seen)

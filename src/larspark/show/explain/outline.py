@@ -119,6 +119,8 @@ def part_detail(part: Part) -> str:
         for atom in part.background
     ]
     pieces += map(str, part.absent)
+    if part.collected is not None:
+        pieces.append(str(part.collected))
     text = ", ".join(pieces)
     if part.facts or part.derived or part.remembered:
         spans = [interval_text(span.start, span.end) for span in part.windows]

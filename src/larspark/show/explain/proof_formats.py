@@ -80,6 +80,16 @@ def _step(step: Step) -> dict[str, Any]:
             for part in parts
             for absence in part.absent
         ],
+        "collected": [
+            {
+                "part": part.text,
+                "value": part.collected.value,
+                "tuples": [list(found) for found in part.collected.tuples],
+                "more": part.collected.more,
+            }
+            for part in parts
+            if part.collected is not None
+        ],
         "windows": [
             {"window": span.text, "from": span.start, "to": span.end}
             for part in parts

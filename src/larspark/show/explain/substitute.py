@@ -62,8 +62,8 @@ def substitute(formula: Formula, binding: Substitution) -> Formula:
 
 
 def _aggregate(aggregate: Aggregate, binding: Substitution) -> Aggregate:
-    """The aggregate with its global variables replaced; groups keep their names."""
-    shared = {v.name for v in aggregate.shared if v not in aggregate.by}
+    """The aggregate with its global variables replaced; a group with a value needs no `by`."""
+    shared = {variable.name for variable in aggregate.shared}
     inner = {name: bound for name, bound in binding.items() if name in shared}
     elements = tuple(
         AggregateElement(
@@ -74,7 +74,8 @@ def _aggregate(aggregate: Aggregate, binding: Substitution) -> Aggregate:
     )
     guards = tuple(replace(g, term=_bound(g.term, binding)) for g in aggregate.guards)
     left = tuple(variable for variable in aggregate.shared if variable.name not in inner)
-    return replace(aggregate, elements=elements, guards=guards, shared=left)
+    by = tuple(variable for variable in aggregate.by if variable.name not in inner)
+    return replace(aggregate, elements=elements, guards=guards, by=by, shared=left)
 
 
 def _atom(atom: Atom, binding: Substitution) -> Atom:
