@@ -77,11 +77,11 @@ def test_a_stage_tells_what_it_reads() -> None:
     first, second, third = find_stages(
         checked("q(Y) :- p(X, Y), n(X). b :- [#3] some m(_). r(Y) :- q(Y), b, not o(Y).")
     )
-    assert first.handed == second.handed == frozenset()
+    assert first.exchanged == second.exchanged == frozenset()
     assert sorted(map(str, first.inputs or ())) == ["n/1", "p/2"]
     assert second.inputs is None
     assert sorted(map(str, third.inputs or ())) == ["o/1"]
-    assert sorted(map(str, third.handed)) == ["b/0", "q/1"]
+    assert sorted(map(str, third.exchanged)) == ["b/0", "q/1"]
     assert sorted(map(str, third.everywhere)) == ["b/0"]
 
 

@@ -38,8 +38,8 @@ from larspark.language.tree import (
 from larspark.logic.binding import linear
 from larspark.logic.traversal import formulas, occurrences
 
-# After so many changes a placement counts as growing forever; narrowing takes back what that
-# overdoes where a window bounds the growth.
+# After so many changes a placement counts as growing forever; narrowing undoes that
+# where a window bounds the growth.
 _PATIENCE = 16
 _NARROWINGS = 3
 
@@ -181,7 +181,7 @@ def variable_times(rule: Rule, known: Reach, head_within: Range = ALL) -> dict[s
         for formula in rule.body:
             for name, bounds in _demands(formula, known, times):
                 times[name] = times.get(name, ALL).meet(bounds)
-                # Empty bounds say all there is to say, and are no numbers to go on with.
+                # Empty bounds cannot be narrowed further.
                 if times[name].empty:
                     return None
         if times == before:

@@ -131,7 +131,7 @@ def _first_places(body: Iterable[Formula]) -> Iterator[tuple[str, Formula]]:
     """The variables of formulas, each with the part where it stands first."""
     seen: set[str] = set()
     for formula in body:
-        # The local variables of an aggregate are its own affair.
+        # Local variables of an aggregate are checked with their element.
         parts = (formula,) if isinstance(formula, Aggregate) else walk(formula)
         for part in parts:
             for variable in _own_variables(part):

@@ -47,7 +47,7 @@ class Stage:
     # The predicates of the stream that are read; None for all of them, because tuples are counted.
     inputs: frozenset[Signature] | None
     # What is read of earlier stages; atoms without arguments go to all shards.
-    handed: frozenset[Signature]
+    exchanged: frozenset[Signature]
     # Without a key everything meets in one shard.
     key: Key | None
     # What shards derive in parts.
@@ -58,7 +58,7 @@ class Stage:
     @property
     def everywhere(self) -> frozenset[Signature]:
         """The predicates whose atoms are sent to all shards."""
-        return _without_arguments(self.handed)
+        return _without_arguments(self.exchanged)
 
 
 def find_stages(checked: Checked) -> tuple[Stage, ...]:
@@ -317,7 +317,7 @@ class _Search:
             derives=derives,
             again=frozenset(again),
             inputs=None if counts else frozenset(asked) - self._checked.derived - self._free,
-            handed=(frozenset(asked) & self._checked.derived) - derives - again,
+            exchanged=(frozenset(asked) & self._checked.derived) - derives - again,
             key=dict(sorted(draft.key.items())) or None,
             parts=draft.parts if draft.key else frozenset(),
             reasons=tuple(reasons),

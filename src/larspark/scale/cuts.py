@@ -236,7 +236,7 @@ def _stages(checked: Checked, stages: Sequence[Stage]) -> Iterator[str]:
     for number, stage in enumerate(stages, 1):
         how = "in one shard" if stage.key is None else f"by key: {_spread(stage.key)}"
         yield f"{number}. derives {_names(stage.derives)}, {how}"
-        for signature in sorted(stage.handed):
+        for signature in sorted(stage.exchanged):
             yield f"   {signature} of stage {home[signature]} {_exchange(signature, stage)}"
         if stage.parts:
             merged = "several shards derive parts of it, which are merged"

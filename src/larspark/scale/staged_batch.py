@@ -115,9 +115,11 @@ def stage_messages(
     stage, shard = loaded.stages[number], job.grid.shard(piece)
     first, last = job.grid.slice(piece)
     start = job.grid.timeline_start(piece)
-    later = frozenset[Signature]().union(*(other.handed for other in loaded.stages[number + 1 :]))
+    later = frozenset[Signature]().union(
+        *(other.exchanged for other in loaded.stages[number + 1 :])
+    )
     session, engine = _begin(shard, start, loaded)
-    engine.import_derived(stage.handed, given, later & stage.derives)
+    engine.import_derived(stage.exchanged, given, later & stage.derives)
     segments = in_arrival_order(facts, job.counts_tuples)
     session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if start < first:
@@ -161,7 +163,7 @@ def _addressed(
         place = _PINNED if pinned else _AT_ITS_TIME
         for reader in range(number + 1, len(loaded.stages)):
             reading = loaded.stages[reader]
-            if signature not in reading.handed or not table.num_rows:
+            if signature not in reading.exchanged or not table.num_rows:
                 continue
             for shard, part in _spread(table, signature, reading, loaded.job.stage_shards):
                 target = shard * slices + slice_number

@@ -14,7 +14,7 @@ from larspark.language import parse_program
 from larspark.run.answer_sets.encoding import Core, encode
 from larspark.run.answer_sets.encoding_text import Symbols, Text
 from larspark.run.answer_sets.engines import AspEngine
-from larspark.run.answer_sets.given_relations import Feeds
+from larspark.run.answer_sets.given_relations import GivenRelations
 from larspark.run.answer_sets.grounder import Grounder
 from larspark.run.answer_sets.plain_rules import plain_rules
 from larspark.run.answer_sets.stream_views import Elements, View
@@ -63,7 +63,7 @@ class Grounding:
         found = program(text)
         self.core = core(found)
         self.elements = Elements()
-        self.feeds = Feeds(self.core, found.background, self.elements)
+        self.feeds = GivenRelations(self.core, found.background, self.elements)
         self.listed = Listed()
         self.grounder = Grounder(self.core, self.feeds, self.listed)
 

@@ -47,9 +47,9 @@ def in_stages(case: Case, checked: Checked, stages: list[Stage], middle: int | N
         session = Session(restricted(checked, stage), case.background, "interval", settings)
         engine = session.engine
         assert isinstance(engine, IntervalEngine)
-        given = [each for each in kept if each[0].signature in stage.handed]
-        later = frozenset[Signature]().union(*(s.handed for s in stages[number + 1 :]))
-        engine.import_derived(stage.handed, given, later & stage.derives)
+        given = [each for each in kept if each[0].signature in stage.exchanged]
+        later = frozenset[Signature]().union(*(s.exchanged for s in stages[number + 1 :]))
+        engine.import_derived(stage.exchanged, given, later & stage.derives)
         session.append(RowBatch(rows, case.to if not rows else None))
         last = case.to if case.until is None else min(case.to, case.until)
         pieces = [] if middle is None else [session.advance(middle)]

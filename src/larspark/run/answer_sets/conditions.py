@@ -41,7 +41,7 @@ from larspark.logic.values import (
 from larspark.run.answer_sets.evaluation_context import EvaluationContext
 from larspark.run.answer_sets.stream_views import View, apply
 
-# So many parts of formulas, at time points and through windows, are evaluated at most.
+# The most parts of formulas, at time points and through windows, that are evaluated.
 CONDITION_LIMIT = 2_000_000
 
 

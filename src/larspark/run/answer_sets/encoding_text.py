@@ -82,7 +82,7 @@ def constant(symbol: Symbol) -> Constant:
             return text.encode().decode("unicode_escape")
 
 
-# From the values of its arguments a function gives a value, or None.
+# A function from the values of its arguments to a value, or None.
 Calculation: TypeAlias = Callable[[Sequence[Constant]], Constant | None]
 
 
@@ -106,7 +106,7 @@ class Text:
         lines = [self._given(number) for number in core.given]
         lines += [self._rule(rule) for rule in core.rules]
         timed = {number for number, pinned in core.predicates.values() if pinned}
-        # The solver's models hold the rows of shown relations: all, or those of the moment.
+        # Models hold the rows of shown relations: all of them, or those of the evaluation time.
         rows = [self._show(number) for number in shown]
         rows_now = [self._show(number, number in timed) for number in shown]
         self.showing_all = "\n".join([*lines, "#show.", *rows])
@@ -151,7 +151,7 @@ class Text:
         head = f"r{rule.head}{of_head}"
         if rule.head in self._circular:
             return f"{head} :- {at_last}; {at_each} : r{points}(T)."
-        # Where no circle leads through it, that no time point spoils it says the same for less.
+        # Without recursion the absence of a counterexample says the same with fewer rules.
         spoilt = f"s{rule.head}{of_head}"
         return (
             f"{spoilt} :- {at_last}; r{points}(T); not {at_each}.\n"

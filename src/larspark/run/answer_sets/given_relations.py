@@ -26,7 +26,7 @@ Row: TypeAlias = tuple[Constant, ...]
 TimeFeed: TypeAlias = NowFeed | SoleFeed | LastFeed | PointsFeed
 
 
-class Feeds:
+class GivenRelations:
     """All given relations of a core program."""
 
     def __init__(self, core: Core, background: Iterable[Atom], elements: Elements) -> None:
@@ -181,7 +181,7 @@ class SomeRows(AtomRows):
         super().__init__(feed, inside, background)
         self._timed = feed.mode is Mode.AT
         self._counts: dict[Row, int] = {}
-        # Rows that came or went; only noted once somebody asks for changes.
+        # Rows added or removed; recorded only after the first call of `changes`.
         self._touched: dict[Row, None] | None = None
 
     def rows(self, t: int) -> Iterable[Row]:
@@ -237,7 +237,7 @@ class AlwaysRows(AtomRows):
         found = dict(self._background)
         if view.end is not None:
             length = view.end - view.start + 1
-            # What holds always holds at the last time point.
+            # A row that holds at all time points holds at the last one.
             for row in self._at.get(view.end, ()):
                 if self._points[row] == length:
                     found[row] = None

@@ -6,8 +6,8 @@ to the given rows that it needs. A row that can come back suspends its rules whe
 with a time in it never comes back, and takes its rules along.
 
 No guard is asked of the user: an instance is made as soon as all its positive atoms can hold, and a
-derived atom can hold as long as some instance has it as a head. What keeps itself alive in a
-circle, and what is suspended for good, is garbage; `wasteful` says when it outgrows the rest.
+derived atom can hold as long as some instance has it as a head. Atoms that only support
+each other, and rules suspended forever, are garbage; `wasteful` says when it outgrows the rest.
 """
 
 import math
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.answer_sets.encoding import AlwaysRule, AtomFeed, Core, CoreRule
-from larspark.run.answer_sets.given_relations import Feeds, Row
+from larspark.run.answer_sets.given_relations import GivenRelations, Row
 from larspark.run.answer_sets.ground_rules import (
     AlwaysWindow,
     DerivedAtom,
@@ -33,19 +33,19 @@ from larspark.run.answer_sets.stream_views import View
 # More ground rules than this are refused: `p(X+1) :- p(X)` would never end.
 INSTANCE_LIMIT = 500_000
 
-# The clock is looked at after so many new ground rules.
+# The deadline is checked after so many new ground rules.
 _CLOCK_EVERY = 500
 
-# Less garbage than this is never worth a new start.
+# With less garbage than this the grounder never starts anew.
 _PATIENCE = 2_000
 
 
 class Grounder:
     """The ground rules of a core program, kept up to date."""
 
-    def __init__(self, core: Core, feeds: Feeds, rules: GroundRules) -> None:
+    def __init__(self, core: Core, relations: GivenRelations, rules: GroundRules) -> None:
         self._core = core
-        self._feeds = feeds
+        self._relations = relations
         self._rules = rules
         self._tables = [Table() for _ in core.arities]
         self._shapes: list[Shape] = []
@@ -58,7 +58,7 @@ class Grounder:
         self._every: dict[int, list[AlwaysWindow]] = {}
         self._new: list[int] = []
         self._fading: list[int] = []
-        # Instances whose time point has come.
+        # Instances whose time point is now in the timeline.
         self._due: list[tuple[int, Row]] = []
         self._next_atom = 1
         # How many ground rules there were after the first tick, when nothing was garbage.
@@ -68,11 +68,11 @@ class Grounder:
         self._bounds: dict[Windows, tuple[float, float]] = {}
         # Rules without a positive literal: their instances are there from the first tick on.
         self._unconditional = [n for rule in core.rules if (n := self._register(rule)) is not None]
-        feeds.restart()
+        relations.restart()
 
     @property
     def wasteful(self) -> bool:
-        """Does a new start pay? Then most ground rules are new since the last one, or garbage.
+        """Is a new start worth it? Then most ground rules are new since the last one, or garbage.
 
         What a deadline interrupted has to start anew.
         """
@@ -112,7 +112,7 @@ class Grounder:
             start = plan(number, self._shapes[number], None, self._tables)
             for binding in start.bindings(()):
                 self._instantiate(number, binding)
-        changes = [(relation, *self._feeds.changes(relation)) for relation in self._core.given]
+        changes = [(relation, *self._relations.changes(relation)) for relation in self._core.given]
         for relation, _, gone in changes:
             for row in gone:
                 self._row_leaves(relation, row)
@@ -147,7 +147,7 @@ class Grounder:
         return None if rule.positive else number
 
     def _propagate(self) -> None:
-        """Follow up on everything that can newly hold, and on what no longer can."""
+        """Propagate the atoms and rows that can newly hold, and those that no longer can."""
         while self._new or self._fading:
             while self._new:
                 atom = self._atoms.get(self._new.pop())
@@ -187,7 +187,7 @@ class Grounder:
         for relation, row_of in of.positive:
             row = row_of(binding)
             if row not in self._tables[relation].rows:
-                # It waited for its time point, and one of its rows has gone meanwhile.
+                # One of its rows left while it waited for its time point.
                 return
             if relation in self._core.given:
                 given.append(self._given[relation][row])
@@ -276,7 +276,7 @@ class Grounder:
             self._fading.append(number)
 
     def _fade(self, number: int) -> None:
-        """An atom that nothing derives cannot hold; nothing can come of it."""
+        """Remove an atom that no instance derives, with the instances that need it."""
         atom = self._atoms.get(number)
         if atom is None or atom.derivations:
             return
@@ -353,22 +353,22 @@ class Grounder:
             self._activate(instance)
 
     def _moment(self, windows: Windows, point: int) -> Moment | None:
-        """A time point of the timeline that windows leave; None if it is past for good."""
+        """A time point of the timeline that windows leave; None if windows have passed it."""
         known = self._within[windows].get(point)
         if known is None:
-            view = self._feeds.view(windows)
+            view = self._relations.view(windows)
             if point < view.start:
                 return None
             known = self._within[windows][point] = Moment(view.has_time(point))
         return known
 
     def _move_window(self, windows: Windows) -> None:
-        view = self._feeds.view(windows)
+        view = self._relations.view(windows)
         moments = self._within[windows]
         for point in self._crossed(windows, view):
             moment = moments[point]
             if point < view.start:
-                # Time windows move on and never come back.
+                # Time windows only move forward.
                 for instance in list(moment.uses):
                     self._drop(instance)
                 del moments[point]
@@ -392,7 +392,7 @@ class Grounder:
         return [point for point in dict.fromkeys(passed) if point in moments]
 
     def _move_every(self, every: AlwaysWindow) -> None:
-        view = self._feeds.view(every.windows)
+        view = self._relations.view(every.windows)
         if (view.start, view.end) == every.bounds:
             return
         for row in every.complete:

@@ -1,4 +1,4 @@
-"""Labels for what has one answer, a solver for what has several.
+"""Incremental grounding: labels for atoms with one answer, a solver for those with several.
 
 Ground rules whose heads are the same in all answer streams go to a truth maintenance network, which
 needs no search for them. All other rules go to the solver, without the literals that the network
@@ -10,7 +10,7 @@ from typing import cast
 
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.run.answer_sets.encoding import Core, comparable, element_of, recursive, undetermined
-from larspark.run.answer_sets.given_relations import Feeds, Row
+from larspark.run.answer_sets.given_relations import GivenRelations, Row
 from larspark.run.answer_sets.grounder import Grounder
 from larspark.run.answer_sets.justifications import Labelled, Network
 from larspark.run.answer_sets.live_solver import LiveProgram, LiveSolvable
@@ -54,7 +54,7 @@ class HybridRule:
 
 
 class HybridRules:
-    """Ground rules, shared out between network and solver; see `GroundRules`."""
+    """Ground rules, divided between network and solver; see `GroundRules`."""
 
     def __init__(
         self, network: Network, live: LiveProgram, is_settled: Callable[[int], bool]
@@ -125,7 +125,7 @@ class HybridRules:
         self._live.forget(atom)
 
     def flush(self) -> Iterable[int]:
-        """Bring labels and solver up to date; gives the atoms whose label may have changed."""
+        """Bring labels and solver up to date; returns the atoms whose label may have changed."""
         self._network.relabel()
         changed = list(self._network.changes())
         for atom in changed:
@@ -166,7 +166,7 @@ class HybridRules:
 
 
 class IncrementalGrounding:
-    """Grounds what a tick changes; labels settle what has one answer, a solver gets the choices.
+    """Grounds what a tick changes; labels decide atoms with one answer, a solver the choices.
 
     Where one output can be part of another, both equally close to the output before, staying close
     needs a new solver at every tick; everything else is kept all the same.
@@ -177,7 +177,7 @@ class IncrementalGrounding:
         self._remembered = bool(task.remembered)
         self._elements = task.elements
         self._core = core
-        self._feeds = Feeds(core, task.background, task.elements)
+        self._given_relations = GivenRelations(core, task.background, task.elements)
         self._recursive = recursive(core)
         self._choices = undetermined(core)
         self._chosen = {
@@ -196,15 +196,15 @@ class IncrementalGrounding:
     def begin(self, t: int, whole: View) -> None:
         """Time moves on to t."""
         self._t = t
-        self._feeds.begin(t, whole)
+        self._given_relations.begin(t, whole)
 
     def add(self, arrival: Arrival) -> None:
         """The stream has one more element."""
-        self._feeds.add(arrival)
+        self._given_relations.add(arrival)
 
     def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
         """The answer streams at the current tick."""
-        self._feeds.refresh()
+        self._given_relations.refresh()
         if self._grounder.wasteful:
             self._start()
         self._grounder.tick(deadline)
@@ -235,7 +235,7 @@ class IncrementalGrounding:
         self._live = LiveProgram(self._is_recursive, self._text)
         self._rules = HybridRules(self._network, self._live, self._is_settled)
         self._labelled = Labelled(self._core, self._wanted)
-        self._grounder = Grounder(self._core, self._feeds, self._rules)
+        self._grounder = Grounder(self._core, self._given_relations, self._rules)
 
     def _literals(self, known: dict[int, int]) -> dict[Element, int]:
         """The literals of the elements that answer streams can choose."""

@@ -90,17 +90,17 @@ class Network:
         return node is not None and node.label is IN
 
     def changes(self) -> Iterable[int]:
-        """The atoms that may have got or lost the label IN since this was asked the last time."""
+        """The atoms that may have got or lost the label IN since the last call."""
         changed, self._changed = self._changed, {}
         return changed
 
     def relabel(self) -> None:
-        """Find labels for everything that changes put in doubt."""
+        """Find labels for all atoms that changes put in doubt."""
         if not self._doubtful:
             return
         affected = self._affected(self._doubtful)
         if not Search(affected).run():
-            # What was taken for settled may have to give way.
+            # Labels that were not in doubt may have to change too.
             settled = len(self._nodes) - len(affected)
             affected = dict.fromkeys(self._nodes.values())
             if not settled or not Search(affected).run():

@@ -71,12 +71,12 @@ class Justification:
         return any(node.label is IN and node not in reconsidered for node in self.negative)
 
 
-# So many dead ends are walked into before the network gives up.
+# After so many dead ends the search gives up.
 DEAD_ENDS = 1_000
 
 
 class GiveUpError(Exception):
-    """No labels were found: odd loops stand in the way, or the search took too long."""
+    """No labels were found: there is an odd loop, or the search took too long."""
 
 
 class Search:
@@ -84,7 +84,7 @@ class Search:
 
     def __init__(self, nodes: dict[Node, None]) -> None:
         self._nodes = nodes
-        # What was done, to take it back: labels given, and decisions as marks in between.
+        # The trail to undo: labels given, and decisions as marks in between.
         self._trail: list[tuple[Node, Label]] = []
         self._decisions: list[tuple[int, Node, Label]] = []
         self._pending: list[Node] = []

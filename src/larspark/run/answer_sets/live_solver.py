@@ -3,8 +3,8 @@
 The solver lets a program grow, but an atom that has rules gets no more of them, and nothing is ever
 taken out. So every rule that may end has a switch, and every atom ends in an open place for later
 rules: `a :- end`, where `end` is false until it gets rules of its own, and a new end. The solver
-finds circles only among rules that came together; where a new rule could close one with older
-rules, and where what is switched off for good outgrows the rest, a new solver takes over.
+finds positive cycles only among rules added together; where a new rule could close one with older
+rules, and where rules switched off forever outgrow the rest, a new solver takes over.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ from clingo.backend import Backend
 from larspark.base.atoms import Atom, Signature
 from larspark.run.answer_sets.solver import ModelElements, Solvable, new_control
 
-# Less garbage than this is never worth a new solver.
+# With less garbage than this no new solver is made.
 _PATIENCE = 5_000
 
 # After so many forced changes the solver optimizes instead of looking for more.
@@ -262,10 +262,10 @@ class LiveSolvable(Solvable):
         self, t: int, shown: frozenset[Signature], previous: frozenset[Atom]
     ) -> ModelElements | None:
         if self.keep is None:
-            # Without choices there is nothing to be close by.
+            # Without choices there is only one candidate.
             return self.first()
         kept = self.keep(previous)
-        # With a deadline the search is left to the optimization, which keeps an eye on it.
+        # With a deadline the search is left to the optimization, which checks it.
         found = None if self.deadline is not None else self._without_choice(kept)
         if found is not None:
             return found

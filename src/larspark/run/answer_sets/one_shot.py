@@ -13,13 +13,13 @@ from larspark.base.atoms import Element
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.answer_sets.encoding import Core, comparable, element_of, undetermined
 from larspark.run.answer_sets.encoding_text import Calculation, Symbols, Text, constant
-from larspark.run.answer_sets.given_relations import Feeds, Row
+from larspark.run.answer_sets.given_relations import GivenRelations, Row
 from larspark.run.answer_sets.plain_rules import Windows
 from larspark.run.answer_sets.solver import Solvable, TimeLimitError, new_control
 from larspark.run.answer_sets.stream_views import Arrival, View
 from larspark.run.answer_sets.task import Task
 
-# So many ground rules may an evaluation have.
+# The most ground rules of an evaluation.
 RULE_LIMIT = 5_000_000
 
 # Grounding is watched again when some relation has grown by this factor since it was watched.
@@ -78,7 +78,7 @@ class _Counter(Observer):
             raise StopError
 
 
-# So many values may be calculated in one evaluation: `p(X+1) :- p(X)` would never end.
+# The most values calculated in one evaluation: `p(X+1) :- p(X)` would never end.
 CALCULATION_LIMIT = 2_000_000
 
 _TRUE = Number(1)
@@ -93,7 +93,7 @@ class StaticGrounding:
     def __init__(self, task: Task, core: Core) -> None:
         self._core = core
         self._elements = task.elements
-        self._feeds = Feeds(core, task.background, task.elements)
+        self._given_relations = GivenRelations(core, task.background, task.elements)
         self._wanted = {
             f"r{number}": (p, pinned)
             for p, (number, pinned) in core.predicates.items()
@@ -118,22 +118,22 @@ class StaticGrounding:
     def begin(self, t: int, whole: View) -> None:
         """Time moves on to t."""
         self._t, self._whole = t, whole
-        self._feeds.begin(t, whole)
+        self._given_relations.begin(t, whole)
 
     def add(self, arrival: Arrival) -> None:
         """The stream has one more element."""
-        self._feeds.add(arrival)
+        self._given_relations.add(arrival)
 
     def evaluate(self, deadline: float | None, *, everything: bool) -> Solvable:
         """The answer streams at the current tick; all of them, or what holds at its time point."""
-        self._feeds.refresh()
+        self._given_relations.refresh()
         self._deadline = deadline
         for cache in (self._rows, self._known):
             if len(cache) > _CACHED_ROWS:
                 cache.clear()
         control = self._ground(everything)
         if self._text.ordered and not self._symbols.ordered:
-            # A constant came up that the solver does not order as we do.
+            # A new constant is one that the solver orders differently.
             self._text = self._new_text()
             control = self._ground(everything)
         literals: dict[Element, int] = {}
@@ -176,7 +176,7 @@ class StaticGrounding:
         text = self._text.showing_all if everything else self._text.showing_now
         control.add("base", [], text)
         self._calculated = 0
-        given = {n: list(map(self._row, self._feeds.rows(n))) for n in self._core.given}
+        given = {n: list(map(self._row, self._given_relations.rows(n))) for n in self._core.given}
         self._watch.begin(control, {n: len(rows) for n, rows in given.items()}, self._deadline)
         try:
             control.ground([("base", [])], context=self._context(given))
@@ -224,7 +224,7 @@ class StaticGrounding:
         return [_TRUE] if isinstance(point, int) and self._whole.has_time(point) else []
 
     def _within(self, windows: Windows) -> Callable[[Symbol], list[Symbol]]:
-        view = self._feeds.view(windows)
+        view = self._given_relations.view(windows)
 
         def test(symbol: Symbol) -> list[Symbol]:
             point = constant(symbol)
@@ -233,7 +233,7 @@ class StaticGrounding:
         return test
 
     def _bounds(self, windows: Windows) -> Callable[[], list[Symbol]]:
-        view = self._feeds.view(windows)
+        view = self._given_relations.view(windows)
 
         def bounds() -> list[Symbol]:
             high = Supremum if view.end is None else self._symbols.symbol(view.end)

@@ -50,11 +50,11 @@ def instances(checked: Checked, context: EvaluationContext) -> Instances:
         number = next(iter(waiting))
         del waiting[number]
         rule = checked.rules[number]
-        # What is possible has grown since, so nothing that was matched before holds.
+        # More elements are derivable than before, so a new matcher is needed.
         found = Matcher(source).bindings(rule.body, context.t)
         bindings[number] = [b for b in found if _exists(rule, b, context)]
         _refuse_size(sum(map(len, bindings)))
-        # What a head asks for does not depend on what is possible, so nothing here gets stale.
+        # The conditions of heads do not depend on which elements are derivable.
         conditions = Conditions(context, checked.derived)
         changed: set[Signature] = set()
         for binding in bindings[number]:

@@ -19,7 +19,7 @@ from larspark.base.problems import LarsparkError, Problem
 SORTED_LIMIT = 1_000
 SORTED_ELEMENTS = 200_000
 
-# So many candidates that are not answer streams are looked at before giving up.
+# After so many candidates that are not answer streams the search gives up.
 CANDIDATE_LIMIT = 100_000
 
 ModelElements: TypeAlias = frozenset[Element]

@@ -44,7 +44,7 @@ class SteppingEngine(ABC):
         self._note = note
         self.notes: list[str] = []
         self._elements = Elements()
-        # Elements that came, but whose time point is not evaluated yet.
+        # Elements whose time point is not evaluated yet.
         self._waiting: deque[Element] = deque()
         self._start = settings.start
         self._latest: int | None = None

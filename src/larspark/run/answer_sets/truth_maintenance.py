@@ -6,7 +6,7 @@ from typing import cast
 from larspark.base.atoms import Atom
 from larspark.run.answer_sets.encoding import Core, CoreRule, recursive
 from larspark.run.answer_sets.evaluators import Derived, Evaluator, one_shot
-from larspark.run.answer_sets.given_relations import Feeds, Row
+from larspark.run.answer_sets.given_relations import GivenRelations, Row
 from larspark.run.answer_sets.grounder import Grounder
 from larspark.run.answer_sets.justifications import Labelled, Network
 from larspark.run.answer_sets.label_search import GiveUpError
@@ -41,7 +41,7 @@ class TmsEvaluator:
     def __init__(self, task: Task, core: Core) -> None:
         self._task = task
         self._core = core
-        self._feeds = Feeds(core, task.background, task.elements)
+        self._given_relations = GivenRelations(core, task.background, task.elements)
         self._recursive = recursive(core)
         self._several = task.has_choices
         self._now: tuple[int, View] = (0, View(0, -1))
@@ -51,10 +51,10 @@ class TmsEvaluator:
 
     def begin(self, t: int, whole: View) -> None:
         self._now = (t, whole)
-        (self._solver or self._feeds).begin(t, whole)
+        (self._solver or self._given_relations).begin(t, whole)
 
     def add(self, arrival: Arrival) -> None:
-        (self._solver or self._feeds).add(arrival)
+        (self._solver or self._given_relations).add(arrival)
 
     def answer(self, previous: frozenset[Atom], deadline: float | None) -> Derived | None:
         if self._solver is None:
@@ -82,7 +82,7 @@ class TmsEvaluator:
 
     def _maintained(self, previous: Iterable[Atom], deadline: float | None) -> Derived:
         """An answer stream close to the one before; the output before guides the first choices."""
-        self._feeds.refresh()
+        self._given_relations.refresh()
         preferred: list[tuple[int, Row]] = []
         if self._is_new:
             preferred = [
@@ -104,7 +104,7 @@ class TmsEvaluator:
     def _start(self) -> None:
         self._labelled = Labelled(self._core, self._task.wanted)
         self._network = Network(self._is_recursive)
-        self._grounder = Grounder(self._core, self._feeds, self._network)
+        self._grounder = Grounder(self._core, self._given_relations, self._network)
 
     def _is_recursive(self, number: int) -> bool:
         return self._grounder.atom(number)[0] in self._recursive

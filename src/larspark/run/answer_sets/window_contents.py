@@ -1,4 +1,4 @@
-"""What windows over the input hold, kept up to date as time passes and elements arrive.
+"""Contents of windows over the input, maintained as time passes and elements arrive.
 
 A content knows which elements a chain of windows leaves at the evaluation time, and reports to its
 listeners about each that enters or leaves. The usual chains cost what enters and leaves, whatever
@@ -279,5 +279,5 @@ def _insert(arrivals: deque[Arrival], arrival: Arrival) -> None:
 
 _NO_ELEMENTS = Elements()
 
-# Until time begins every element lies ahead.
+# Before the first evaluation every element lies ahead.
 _BEFORE_ALL_TIME = View(1 - 2**64, -(2**64))
