@@ -226,7 +226,7 @@ def _equate(term: Term, value: Term, times: Mapping[str, Range]) -> Iterator[tup
 
 def _order(smaller: Term, larger: Term, times: Mapping[str, Range]) -> Iterator[tuple[str, Range]]:
     left, right = linear(smaller), linear(larger)
-    # A variable that is no time may be text, which comes after every number.
+    # Nothing is known about the values of a variable that is not a time variable.
     if left is None or right is None or left[0] not in times or right[0] not in times:
         return
     offset = right[1] - left[1]

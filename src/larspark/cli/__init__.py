@@ -17,7 +17,7 @@ from larspark.cli import (  # noqa: F401
 )
 from larspark.cli.allocator import keep_freed_memory
 from larspark.cli.app import app
-from larspark.show.terminal import complain, complain_of_ourselves
+from larspark.show.terminal import print_problems, print_unexpected
 
 __all__ = ["app", "main"]
 
@@ -36,7 +36,7 @@ def main() -> None:
     except LarsparkError as error:
         if debug:
             raise
-        complain(error.problems)
+        print_problems(error.problems)
         sys.exit(1)
     except BrokenPipeError:
         # The reader of the pipe has closed it, as `head` does.
@@ -45,5 +45,5 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
-        complain_of_ourselves(error)
+        print_unexpected(error)
         sys.exit(UNEXPECTED)

@@ -12,7 +12,7 @@ from larspark.cli.inputs import background_facts
 from larspark.cli.options import BackgroundFiles, DialectOption, JsonOption, ProgramFile
 from larspark.scale.cuts import explain_cuts
 from larspark.show.report import problem_json
-from larspark.show.terminal import complain, writer
+from larspark.show.terminal import print_problems, writer
 
 
 @app.command(
@@ -41,7 +41,7 @@ def check(
                 out.json({"errors": list(map(problem_json, error.problems))})
             raise
         report = loaded.check(background_facts(background))
-        complain([*loaded.warnings, *report.problems])
+        print_problems([*loaded.warnings, *report.problems])
         if plan or network:
             text = report.network() if network else report.plan()
             for line in text.splitlines():

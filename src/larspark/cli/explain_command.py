@@ -22,7 +22,7 @@ from larspark.cli.options import (
     StreamFile,
     UntilOption,
 )
-from larspark.show.terminal import errors, say_what_was_skipped, write_file, writer
+from larspark.show.terminal import errors, print_skipped, write_file, writer
 
 
 @app.command(
@@ -72,4 +72,4 @@ def explain(
                 out.line(line)
         else:
             out.json(found.to_json())
-    say_what_was_skipped(source)
+    print_skipped(source)

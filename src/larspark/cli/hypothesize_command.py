@@ -21,7 +21,7 @@ from larspark.cli.options import (
 )
 from larspark.run.hypothetical import answer_line
 from larspark.show.answer_lines import hypothetical_line
-from larspark.show.terminal import say_what_was_skipped, writer
+from larspark.show.terminal import print_skipped, writer
 
 
 @app.command(
@@ -59,4 +59,4 @@ def hypothesize(
     with writer(None, json) as out:
         for answer in answers:
             out.line(hypothetical_line(answer) if out.people else answer_line(answer))
-    say_what_was_skipped(source)
+    print_skipped(source)

@@ -7,12 +7,12 @@ from larspark.base.atoms import Atom
 from larspark.cli.options import OnError, existing
 from larspark.feeds import Stream, read_background
 from larspark.language.tree import Tick
-from larspark.show.terminal import complain
+from larspark.show.terminal import print_problems
 
 
 def load_program(path: Path, dialect: str | None) -> api.Program:
     loaded = api.Program.load(path, dialect=dialect)
-    complain(loaded.warnings)
+    print_problems(loaded.warnings)
     return loaded
 
 

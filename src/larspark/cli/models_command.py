@@ -28,7 +28,7 @@ from larspark.cli.options import (
     UntilOption,
 )
 from larspark.run.protocol import Model, Settings
-from larspark.show.terminal import Writer, errors, say_notes, say_what_was_skipped, writer
+from larspark.show.terminal import Writer, errors, print_notes, print_skipped, writer
 
 
 @app.command(
@@ -94,8 +94,8 @@ def models(
             found = number > 0
     if not found:
         errors.print(f"no answer stream at {at}")
-    say_notes(session.notes)
-    say_what_was_skipped(source)
+    print_notes(session.notes)
+    print_skipped(source)
 
 
 def _write(out: Writer, name: str, model: Model | None, number: int | None = None) -> bool:

@@ -24,7 +24,7 @@ from larspark.language import parse_formula
 from larspark.language.nodes import walk
 from larspark.language.tree import AtomFormula, Tick
 from larspark.show.run_notes import Arrivals, unmatched_notes
-from larspark.show.terminal import say_notes, say_what_was_skipped, writer
+from larspark.show.terminal import print_notes, print_skipped, writer
 
 
 @app.command(
@@ -71,13 +71,13 @@ def query(
                 out.json(answer)
         if not answers and out.people:
             out.line("no")
-    say_what_was_skipped(source)
+    print_skipped(source)
     if not answers and source.lasting:
         arrivals = Arrivals()
         for batch in source.batches():
             arrivals.add(batch)
         asked = _predicates(formula, duration) - {atom.signature for atom in given}
-        say_notes(unmatched_notes(asked, arrivals.signatures))
+        print_notes(unmatched_notes(asked, arrivals.signatures))
 
 
 def _predicates(formula: str, tick: Tick | None) -> set[Signature]:

@@ -48,10 +48,10 @@ from larspark.run.replay import live, replay
 from larspark.run.session import Session
 from larspark.show.run_notes import Arrivals, unmatched_notes
 from larspark.show.terminal import (
-    complain,
+    print_notes,
+    print_problems,
+    print_skipped,
     reading_progress,
-    say_notes,
-    say_what_was_skipped,
     writer,
 )
 
@@ -140,7 +140,7 @@ def run(
     if where is Where.LOCAL:
         session = api.open_session(loaded, given, engine.value, settings)
     checked = loaded.check(given, settings=settings).checked if session is None else session.checked
-    complain(checked.warnings)
+    print_problems(checked.warnings)
     pieces: Iterable[Answers]
     with ExitStack() as stack:
         if session is None:
@@ -165,17 +165,17 @@ def run(
         chosen = None if when == Every() else occasions
         for line in AnswerFormat(form, at, chosen, monitor, limit).lines(pieces, out.people):
             out.line(line)
-    say_notes(notes if session is None else [*session.notes, *session.warnings])
+    print_notes(notes if session is None else [*session.notes, *session.warnings])
     own = {atom.signature for _, atom in checked.elements}
-    say_notes(unmatched_notes(checked.inputs - own, arrivals.signatures))
-    say_what_was_skipped(source)
+    print_notes(unmatched_notes(checked.inputs - own, arrivals.signatures))
+    print_skipped(source)
 
 
 def _monitor(
     program: api.Program, background: list[Atom], start: int | None, form: Form
 ) -> api.Monitor:
     monitor = api.Monitor(program, background, start=start, follow=form is Form.CHANGES)
-    complain(monitor.warnings)
+    print_problems(monitor.warnings)
     return monitor
 
 

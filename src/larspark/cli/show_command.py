@@ -27,7 +27,7 @@ from larspark.cli.options import (
 )
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
-from larspark.show.terminal import say_notes, say_what_was_skipped, write_file, writer
+from larspark.show.terminal import print_notes, print_skipped, write_file, writer
 from larspark.show.timeline.picture import Scene, picture_run, picture_stream
 
 
@@ -85,7 +85,7 @@ def show(
         checked, atoms = api.prepare(loaded, background_facts(background), settings)
         session = Session(checked, atoms, engine.value, settings)
         picture = picture_run(session, checked, source.batches(), settings, scene)
-        say_notes(session.notes)
+        print_notes(session.notes)
     if svg is not None:
         write_file(svg, picture.to_svg())
     with writer(None, json) as out:
@@ -95,4 +95,4 @@ def show(
         else:
             for row in picture.to_json():
                 out.json(row)
-    say_what_was_skipped(source)
+    print_skipped(source)

@@ -1,4 +1,4 @@
-"""Answers as lines: JSON for pipes, columns and colours for people."""
+"""Answers as lines of text: JSON Lines for pipes, columns and colours for a terminal."""
 
 from collections.abc import Iterable, Iterator
 
@@ -48,7 +48,7 @@ def interval_lines(rows: Iterable[tuple[Atom, int, int]], people: bool) -> Itera
 
 
 def hypothetical_line(answer: HypotheticalAnswer) -> str:
-    """A hypothetical answer for people: who, how much is there, what is missing, until when."""
+    """A hypothetical answer for a terminal: its values, its evidence, and what is missing."""
     values = "  ".join(f"{name} = [bold]{escape(str(v))}[/]" for name, v in answer.answer.items())
     evidence = escape(", ".join(map(str, answer.evidence))) or "nothing yet"
     if answer.certain:
@@ -67,7 +67,7 @@ _COLOURS = {ChangeKind.CONFIRMED: "green", ChangeKind.REFUTED: "red"}
 def announced_points(
     points: Iterable[Point], monitor: Monitor, limit: int | None, people: bool
 ) -> Iterator[str]:
-    """Every time point, followed by what may come to hold, as it looks then."""
+    """Every time point, followed by the hypothetical answers at that time point."""
     for point in points:
         yield from point_lines((point,), people)
         monitor.advance(point.t)
@@ -78,7 +78,7 @@ def announced_points(
 def announced_changes(
     points: Iterable[Point], monitor: Monitor, at: int | None, people: bool
 ) -> Iterator[str]:
-    """What begins and ends to hold, followed by what happens to hypothetical answers."""
+    """What begins and what ends to hold, followed by the changes of hypothetical answers."""
     before: frozenset[Atom] = frozenset()
     for point in points:
         now = point.atoms or frozenset()

@@ -1,4 +1,4 @@
-"""Answers as small tables for notebooks."""
+"""What notebooks display: answers as HTML tables, streams as timelines."""
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
@@ -35,21 +35,21 @@ def _texts(atoms: AbstractSet[Atom], marked: AbstractSet[Atom]) -> list[tuple[st
     return sorted((atom_text(atom), atom in marked) for atom in atoms)
 
 
-# A picture of more facts would show nothing more, and a notebook should not read for minutes.
+# More facts would not make the picture clearer, and reading them could take minutes.
 FACTS_SHOWN = 20_000
 
 
 class Stream(feeds.Stream):
-    """Facts in the order of their time, which notebooks draw as a timeline."""
+    """A stream that notebooks draw as a timeline."""
 
     def _repr_svg_(self) -> str | None:
-        # What can be read only once is not read just to be looked at.
+        # A source that can be read only once is not read for display.
         if not self.lasting:
             return None
         return picture_stream(self._beginning(), Scene(), self.options.tick).to_svg()
 
     def _beginning(self) -> Iterator[AnyBatch]:
-        """The first facts, read without touching the counts of the last reading."""
+        """The first facts, read without changing the counts of the last read."""
         seen = 0
         for batch in self._again(self.options).batches():
             yield batch

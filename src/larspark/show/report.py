@@ -1,4 +1,4 @@
-"""What is known about a program before it runs, for people and for programs."""
+"""The report of `larspark check`, as text and as JSON."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -65,7 +65,7 @@ def problem_json(problem: Problem) -> dict[str, Any]:
 
 
 def report_text(checked: Checked, engine: str, reason: str) -> str:
-    """The report as a person reads it; problems are told elsewhere."""
+    """The report as text, without the problems."""
     lines: list[str] = []
     for title, content in _sections(checked, engine, reason):
         for number, line in enumerate(content):
@@ -121,7 +121,7 @@ def _future(checked: Checked) -> str:
     if checked.endless:
         return "without bound: a run needs `--until`"
     if checked.future_reach is None:
-        return "only the data knows"
+        return "depends on the data"
     return _count(checked.future_reach, "time point")
 
 

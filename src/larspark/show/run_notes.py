@@ -8,7 +8,7 @@ from larspark.base.facts import AnyBatch, RowBatch
 from larspark.base.spelling import Vocabulary
 
 _NAMED = 5
-# A stream may bring ever new predicates: after so many, none are kept and nothing is noted.
+# A stream may hold any number of predicates: beyond this many no notes are made.
 _KEPT = 1000
 
 

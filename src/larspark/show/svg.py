@@ -1,10 +1,10 @@
-"""Small pieces of SVG. Text from programs and streams is data: it never becomes markup."""
+"""SVG elements. Text from programs and streams is escaped and never becomes markup."""
 
 import re
 from collections.abc import Iterable
 from html import escape
 
-# Characters that no XML document may hold, whichever way they are written.
+# Characters that XML does not allow, escaped or not.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 FONT_SIZE = 13
@@ -14,7 +14,7 @@ FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace"
 
 
 def safe(text: str) -> str:
-    """Text as it may stand in an element or an attribute.
+    """Text escaped for an element or an attribute.
 
     >>> safe('<script>"a"&\\x00')
     '&lt;script&gt;&quot;a&quot;&amp;�'
@@ -23,12 +23,12 @@ def safe(text: str) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """Cut a text that is longer than this."""
+    """The text, cut to a length."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def label(x: float, y: float, text: str, fill: str, extra: str = "", length: int = 160) -> str:
-    """A line of text; what is cut off can be read when the mouse rests on it."""
+    """A line of text; a text that is cut has a tooltip with all of it."""
     shown = safe(shorten(text, length))
     title = f"<title>{safe(text)}</title>" if len(text) > length else ""
     return f'<text x="{x:g}" y="{y:g}" fill="{fill}"{extra and " " + extra}>{title}{shown}</text>'
@@ -40,7 +40,7 @@ def line(x1: float, y1: float, x2: float, y2: float, stroke: str, extra: str = "
 
 
 def picture(width: float, height: float, title: str, parts: Iterable[str]) -> str:
-    """A picture that needs nothing from outside."""
+    """A complete SVG document without external references."""
     size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
     head += f'font-family="{FONT}" font-size="{FONT_SIZE}" xml:space="preserve">'

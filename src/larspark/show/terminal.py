@@ -1,4 +1,7 @@
-"""Text that cannot steer a terminal."""
+"""Output to terminals, pipes and files, and messages on standard error.
+
+Text from streams never reaches a terminal with control characters in it.
+"""
 
 import json
 import re
@@ -24,7 +27,7 @@ _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """A line of text that cannot steer a terminal, whatever a stream holds.
+    """The text with control characters replaced, so that a stream cannot control the terminal.
 
     >>> printable("a\x1b[31mb")
     'a�[31mb'
@@ -32,14 +35,14 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
-# A line of a pipe has no end of its own.
+# The width that is assumed when the output is not a terminal.
 PLAIN_WIDTH = 100
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 class StatusLine:
-    """One line at the bottom of a terminal that shows how it goes; whoever writes takes it away."""
+    """A status line at the bottom of a terminal; it is cleared before other output."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -51,7 +54,7 @@ class StatusLine:
             return
         with self._lock:
             self.clear()
-            # A line that wrapped could not be taken away again.
+            # A wrapped line could not be cleared.
             fitting = text[: self._console.width - 1]
             self._console.print(fitting, style="dim", end="", markup=False)
             self._shown = True
@@ -68,7 +71,7 @@ status_line = StatusLine(errors)
 
 
 class Writer:
-    """Lines of output, either for people or for programs."""
+    """Writes lines, formatted for a terminal or plain for programs."""
 
     def __init__(self, out: IO[str] | Sink, people: bool) -> None:
         self.people = people
@@ -77,11 +80,11 @@ class Writer:
 
     @property
     def width(self) -> int:
-        """How many characters fit into a line."""
+        """The width of a line in characters."""
         return PLAIN_WIDTH if self._console is None else self._console.width
 
     def line(self, text: str) -> None:
-        """Write a line; for people it may carry Rich's markup, and cannot steer their terminal."""
+        """Write a line; for a terminal it may contain Rich markup, but no control characters."""
         if self._console is not None:
             status_line.clear()
             self._console.print(printable(text))
@@ -89,7 +92,7 @@ class Writer:
             self._out.write(text + "\n")
 
     def flush(self) -> None:
-        """Let out what was written."""
+        """Flush the output."""
         self._out.flush()
 
     def json(self, value: Any) -> None:
@@ -98,7 +101,7 @@ class Writer:
 
 @contextmanager
 def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
-    """A writer to standard output, to a file that replaces an older one, or to a live place."""
+    """A writer to standard output, to a file (overwritten), or to a live sink."""
     if place is None or place == "-":
         yield Writer(sys.stdout, people=not as_json and sys.stdout.isatty())
         sys.stdout.flush()
@@ -115,13 +118,13 @@ def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
 
 
 def say(text: str) -> None:
-    """Tell how a live run goes, on standard error."""
+    """Print a message about a live run on standard error."""
     status_line.clear()
     errors.print(text, style="yellow", markup=False)
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a text to a file that replaces an older one."""
+    """Write a text to a file; an existing one is overwritten."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -132,8 +135,8 @@ def _unwritable(path: Path, error: OSError) -> LarsparkError:
     return LarsparkError(Problem("L324", f"cannot write {path}: {error.strerror or error}"))
 
 
-def complain(problems: Iterable[Problem]) -> None:
-    """Tell problems on standard error, each with its place and a way out."""
+def print_problems(problems: Iterable[Problem]) -> None:
+    """Print problems on standard error, each with its place and hint."""
     for problem in problems:
         head, *rest = problem.render().split("\n")
         colour = "red" if problem.severity is Severity.ERROR else "yellow"
@@ -142,27 +145,27 @@ def complain(problems: Iterable[Problem]) -> None:
             errors.print(printable(text), markup=False)
 
 
-def complain_of_ourselves(error: Exception) -> None:
-    """Tell of what should never have happened."""
+def print_unexpected(error: Exception) -> None:
+    """Print an unexpected exception on standard error."""
     words = f"{type(error).__name__}: {error}".split("\n")[0]
     errors.print(printable(f"unexpected error: {words}"), style="red", markup=False)
     errors.print("  hint: run it again with --debug to see where, and report it", markup=False)
 
 
-def say_notes(notes: Iterable[str]) -> None:
-    """Tell on standard error what a user should know about a run."""
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes about a run on standard error."""
     for note in notes:
         errors.print(f"note: {printable(note)}", markup=False)
 
 
-def say_what_was_skipped(stream: Stream) -> None:
-    """Count on standard error what `--on-error skip` left out."""
-    complain(stream.problems)
+def print_skipped(stream: Stream) -> None:
+    """Print on standard error how many facts `--on-error skip` skipped."""
+    print_problems(stream.problems)
     if stream.skipped:
         errors.print(f"skipped {stream.skipped} of {stream.skipped + stream.facts} facts")
 
 
-# Who waits less, in seconds, needs no bar.
+# Shorter runs, in seconds, show no progress bar.
 SHORT = 0.7
 _WIDTH = 24
 
@@ -171,7 +174,7 @@ _WIDTH = 24
 def reading_progress(
     stream: Stream, batches: Iterable[AnyBatch], line: StatusLine = status_line
 ) -> Iterator[Iterable[AnyBatch]]:
-    """The same batches; while they are worked off, a bar shows how much of them was read."""
+    """The same batches; while they are processed, a progress bar shows how much was read."""
     begun = time.monotonic()
 
     def watched() -> Iterator[AnyBatch]:
@@ -188,7 +191,7 @@ def reading_progress(
 
 
 def progress_text(share: float | None, facts: int, t: int | None, seconds: float) -> str:
-    """A bar and counts.
+    """A progress bar with counts.
 
     >>> progress_text(0.5, 30_000, 17, 2.0)
     '━━━━━━━━━━━━──────────── 50% · 30,000 facts · 15,000 facts/s · t 17'

@@ -1,4 +1,4 @@
-"""The time axis of a timeline: which time points to name, and how.
+"""The time axis of a timeline: its labels and their positions.
 
 Where the length of a time point is known and time points count from 1970, as those of timestamps
 do, they are shown as clock times in UTC.
@@ -23,7 +23,7 @@ _ROUND_DURATIONS = (
 
 
 def moment_text(t: int, tick: int | None) -> str:
-    """A time point as a moment, where time points are moments; else nothing.
+    """A time point as a UTC timestamp, or an empty text when time points are not clock times.
 
     >>> moment_text(22_619_835, 60_000_000)
     '2013-01-03 05:15 UTC'
@@ -59,7 +59,7 @@ class Axis:
         return moment.strftime(self._format)
 
     def title(self) -> str:
-        """What the whole axis covers, in words."""
+        """The range of the axis as text."""
         if not self.clock:
             return f"{self.start} to {self.end}"
         return f"{moment_text(self.start, self._tick)} to {moment_text(self.end, self._tick)}"

@@ -10,7 +10,7 @@ from larspark.logic.matching import Binding
 from larspark.logic.values import compare, value
 from larspark.meaning.grounding import GroundAggregate
 from larspark.meaning.stream_matching import ground_literal, stream_matcher
-from larspark.show.explain.knowledge import Situation
+from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.proof import Collected
 from larspark.show.explain.support import Support
 
@@ -18,21 +18,21 @@ _WORDS = {">": "more than ", ">=": "", "<": "less than ", "<=": "at most "}
 
 
 def nearest_group(
-    aggregate: Aggregate, binding: Binding, situation: Situation, support: Support
+    aggregate: Aggregate, binding: Binding, evaluation: Evaluation, support: Support
 ) -> tuple[tuple[int, float], str]:
     """How close the group that comes closest is to the bounds: a rank, and the same in words."""
     found = [
         _distance(aggregate, group, collected)
-        for group, collected in _groups(aggregate, binding, situation, support)
+        for group, collected in _groups(aggregate, binding, evaluation, support)
     ]
     return min(found, default=((3, 0), "no group has a tuple"))
 
 
 def _groups(
-    aggregate: Aggregate, binding: Binding, situation: Situation, support: Support
+    aggregate: Aggregate, binding: Binding, evaluation: Evaluation, support: Support
 ) -> Iterator[tuple[Binding, Collected]]:
-    background = frozenset[Atom]().union(*situation.background.values())
-    stream, at = situation.stream, situation.at
+    background = frozenset[Atom]().union(*evaluation.background.values())
+    stream, at = evaluation.stream, evaluation.at
     matcher = stream_matcher(stream, background)
     bare = replace(aggregate, guards=())
     for group in matcher.bindings((bare,), at, binding):

@@ -1,8 +1,8 @@
-"""Finding a derivation: a rule instance for every derived element, and no circle among them.
+"""Acyclic derivations: a rule instance for every derived element.
 
-Predicates that do not depend on themselves cannot run in circles, so any instance will do. For the
-others all instances that matter are collected from the goal downwards and then ranked upwards:
-an element may rest only on elements of a lower rank.
+For a predicate that is not recursive, any rule instance will do. For recursive ones, all instances
+below the goal are collected top-down and then ranked bottom-up: an element may depend only on
+elements of a lower rank.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from larspark.analysis.dependencies import evaluation_order
 from larspark.base.atoms import Signature
 from larspark.logic.traversal import occurrences
 from larspark.logic.values import ground_atom
-from larspark.show.explain.knowledge import Situation
+from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.rule_support import Instance, Instances
 from larspark.show.explain.support import Support
 
@@ -20,7 +20,7 @@ _Source: TypeAlias = Callable[[int], Iterator[Instance]]
 
 
 class Choice(NamedTuple):
-    """The instance that gives an element, and the elements that it may rest on, as bits."""
+    """The rule instance that derives an element, and the elements that it may use, as a bit set."""
 
     instance: Instance
     usable: int
@@ -33,23 +33,23 @@ class UnsupportedError(Exception):
 
 
 class Derivations:
-    """The derivations of one evaluation, found when they are asked for."""
+    """The derivations of one evaluation, computed on demand."""
 
-    def __init__(self, situation: Situation) -> None:
-        self._situation = situation
-        self._instances = Instances(situation)
-        self._groups = dict(_recursive_groups(situation))
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._instances = Instances(evaluation)
+        self._groups = dict(_recursive_groups(evaluation))
         self._choices: dict[int, Choice] = {}
-        # Some element rests on itself: only programs beyond plain ones can come to that.
+        # Some element depends on itself, which only programs beyond the plain fragment allow.
         self.circular = False
 
     def choice(self, goal: int) -> Choice:
         """How an element is derived."""
         if goal not in self._choices:
-            group = self._groups.get(self._situation.element(goal).atom.signature)
+            group = self._groups.get(self._evaluation.element(goal).atom.signature)
             if group is None:
                 instance = self._any_instance(goal)
-                self._choices[goal] = Choice(instance, self._situation.stream.bits, False)
+                self._choices[goal] = Choice(instance, self._evaluation.stream.bits, False)
             else:
                 self._choices.update(self._ranked(goal, group))
         return self._choices[goal]
@@ -58,7 +58,7 @@ class Derivations:
         for source in (self._instances.supporting, self._instances.naming):
             for instance in source(goal):
                 return instance
-        raise UnsupportedError(str(self._situation.element(goal)))
+        raise UnsupportedError(str(self._evaluation.element(goal)))
 
     def _ranked(self, goal: int, group: frozenset[Signature]) -> dict[int, Choice]:
         # A head such as `a or b` may have to be used although the other choice is true as well.
@@ -68,13 +68,13 @@ class Derivations:
             if goal in ranked:
                 return ranked
         self.circular = True
-        bits = self._situation.stream.bits
+        bits = self._evaluation.stream.bits
         return {n: Choice(found[0], bits, True) for n, found in collected.items() if found}
 
     def _collect(
         self, goal: int, group: frozenset[Signature], source: _Source
     ) -> dict[int, list[Instance]]:
-        """All instances below a goal that give elements of its group."""
+        """All instances below a goal that derive elements of its recursive group."""
         collected: dict[int, list[Instance]] = {}
         pending = [goal]
         while pending:
@@ -84,13 +84,13 @@ class Derivations:
                 for instance in collected[number]:
                     pending.extend(self._looked_at(instance, group))
         if not collected[goal]:
-            raise UnsupportedError(str(self._situation.element(goal)))
+            raise UnsupportedError(str(self._evaluation.element(goal)))
         return collected
 
     def _looked_at(self, instance: Instance, group: frozenset[Signature]) -> Iterator[int]:
         """The derived elements of the group that the body of an instance may look at."""
-        situation = self._situation
-        support = Support(situation, situation.derived, instance.horizon)
+        evaluation = self._evaluation
+        support = Support(evaluation, evaluation.derived, instance.horizon)
         binding = dict(instance.substitution)
         for formula in instance.rule.body:
             for occurrence in occurrences(formula):
@@ -102,20 +102,20 @@ class Derivations:
         self, goal: int, group: frozenset[Signature], collected: dict[int, list[Instance]]
     ) -> dict[int, Choice]:
         """Rank elements from below, round by round, until the goal has its rank."""
-        situation = self._situation
+        evaluation = self._evaluation
         readers: dict[int, set[int]] = {}
         for number, found in collected.items():
             for instance in found:
                 for other in self._looked_at(instance, group):
                     readers.setdefault(other, set()).add(number)
-        usable = situation.stream.bits & ~self._bits_of(group)
+        usable = evaluation.stream.bits & ~self._bits_of(group)
         ranked: dict[int, Choice] = {}
         waiting = set(collected)
         while waiting and goal not in ranked:
             new: dict[int, Choice] = {}
             for number in sorted(waiting):
                 for instance in collected[number]:
-                    if Support(situation, usable, instance.horizon).holds(instance.body):
+                    if Support(evaluation, usable, instance.horizon).holds(instance.body):
                         new[number] = Choice(instance, usable, True)
                         break
             ranked |= new
@@ -124,17 +124,17 @@ class Derivations:
         return ranked
 
     def _bits_of(self, group: frozenset[Signature]) -> int:
-        by_signature = self._situation.stream.universe.by_signature
+        by_signature = self._evaluation.stream.universe.by_signature
         bits = 0
         for signature in group:
             for numbers in by_signature.get(signature, {}).values():
                 bits |= sum(1 << number for number in numbers)
-        return bits & self._situation.derived
+        return bits & self._evaluation.derived
 
 
-def _recursive_groups(situation: Situation) -> Iterator[tuple[Signature, frozenset[Signature]]]:
+def _recursive_groups(evaluation: Evaluation) -> Iterator[tuple[Signature, frozenset[Signature]]]:
     """The derived predicates that depend on themselves, with those they do so through."""
-    checked = situation.checked
+    checked = evaluation.checked
     direct = {edge.head for edge in checked.edges if edge.head == edge.body}
     for group in evaluation_order(checked.edges, checked.derived):
         for signature in group:

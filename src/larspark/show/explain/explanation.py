@@ -1,4 +1,4 @@
-"""Several answer streams: in which of them does an atom hold, and by which choice?"""
+"""Explanations of an atom: the proof that it holds, or what is missing for it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from larspark.language import parse_formula
 from larspark.language.tree import At, AtomFormula, Rule
 from larspark.logic.traversal import is_ground
 from larspark.run.protocol import Settings
-from larspark.show.explain.knowledge import Derived, answers_at, find_situation, gather, narrow
+from larspark.show.explain.knowledge import Derived, answers_at, find_evaluation, gather, narrow
 from larspark.show.explain.outline import Kind, Row, proof_rows, why_not_rows
 from larspark.show.explain.proof import Given, ModelChoice, Proof
 from larspark.show.explain.proof_formats import proof_json, tree_lines, tree_svg, why_not_json
@@ -23,7 +23,7 @@ from larspark.show.time_axis import moment_text
 
 
 def compare_models(models: Sequence[Derived], goal: Element) -> ModelChoice:
-    """What tells the answer streams that hold an element from those that do not.
+    """In which answer streams an element holds, and what is true in exactly those.
 
     >>> from larspark.base.atoms import Atom
     >>> a, b, c = map(Atom, "abc")
@@ -70,8 +70,8 @@ def explain(
     if atom.signature not in checked.derived:
         return None
     known = narrow(known, goal, at)
-    situation = find_situation(known, goal, at, model, checked.shown)
-    proof = None if situation is None else prove(situation, goal)
+    evaluation = find_evaluation(known, goal, at, model, checked.shown)
+    proof = None if evaluation is None else prove(evaluation, goal)
     if proof is None:
         return None
     return replace(proof, until=find_until(known, proof))
@@ -195,7 +195,7 @@ def _forgotten(checked: Checked, rules: Iterable[Rule]) -> tuple[Problem, ...]:
 
 
 def parse_goal(text: str) -> tuple[Atom, int | None]:
-    """Read what is to be explained: an atom, or an atom for another time point.
+    """Parse the atom to explain: `p(a)`, or `@17 p(a)` for another time point.
 
     >>> parse_goal("@43 exp(a3, m)")
     (Atom(predicate='exp', args=('a3', 'm')), 43)

@@ -1,4 +1,4 @@
-"""What is known when someone asks why: the data, and one answer stream laid over it."""
+"""The input of an explanation: program, data, and the answer stream to explain."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
@@ -39,14 +39,14 @@ class Knowledge:
         return max(t, self.last) if self.settings.hindsight else t
 
     def oracle(self) -> Oracle:
-        """The definitions, ready to be asked about this data."""
+        """An evaluator of the definitions for this data."""
         until, hindsight = self.settings.until, self.settings.hindsight
         return Oracle(self.checked, self.background, self.start, until, hindsight, self.last)
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """One evaluation: the answer stream, and which of its elements came from where, as bits."""
+class Evaluation:
+    """One evaluation: the answer stream, and the origin of its elements, as bit sets."""
 
     checked: Checked
     at: int
@@ -81,7 +81,7 @@ def gather(
     background: Iterable[Atom],
     settings: Settings,
 ) -> Knowledge:
-    """What is known at a time point; the elements of the program come before all others."""
+    """The data up to a time point; elements of the program come first."""
     data = [Element(*element) for element in (*checked.elements, *elements)]
     start = settings.start
     if start is None:
@@ -185,8 +185,8 @@ def answers_at(
 
 def lay_over(
     known: Knowledge, at: int, derived: Derived, remembered: Iterable[Element] = ()
-) -> Situation:
-    """An answer stream, laid over the data."""
+) -> Evaluation:
+    """The evaluation of an answer stream over the data."""
     end = known.timeline_end(at)
     universe = Universe(known.elements)
     given = (1 << len(universe.elements)) - 1
@@ -200,7 +200,7 @@ def lay_over(
     background: dict[Signature, set[Atom]] = {}
     for atom in known.background:
         background.setdefault(atom.signature, set()).add(atom)
-    return Situation(
+    return Evaluation(
         known.checked,
         at,
         stream,
@@ -210,13 +210,13 @@ def lay_over(
     )
 
 
-def find_situation(
+def find_evaluation(
     known: Knowledge,
     goal: Element,
     at: int,
     model: Derived | None = None,
     shown: frozenset[Signature] = frozenset(),
-) -> Situation | None:
+) -> Evaluation | None:
     """The answer stream to explain: the given one, or one of the definitions'.
 
     A model holds the predicates that are `shown`; when it leaves others out that matter, it is

@@ -1,4 +1,4 @@
-"""How close a part of a rule's body came to holding, in words."""
+"""Near misses: how close a body element came to holding, as text."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from larspark.meaning.open_timeline import NO_HORIZON, time_points
 from larspark.meaning.streams import Stream, numbers_of
 from larspark.meaning.window_functions import apply_window
 from larspark.show.explain.aggregate_miss import nearest_group
-from larspark.show.explain.knowledge import Situation
+from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.proof import element_text, interval_text
 from larspark.show.explain.reasons import group_of
 from larspark.show.explain.substitute import substitute
@@ -73,11 +73,11 @@ class _Seen(NamedTuple):
 
 
 class NearMisses:
-    """Looks for near misses in one evaluation."""
+    """Finds the near misses of one evaluation."""
 
-    def __init__(self, situation: Situation) -> None:
-        self._situation = situation
-        self._support = Support(situation, situation.stream.bits, NO_HORIZON)
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._support = Support(evaluation, evaluation.stream.bits, NO_HORIZON)
 
     def find(self, part: Formula, binding: Binding) -> Near:
         """How close a body element that does not hold under this substitution is to holding."""
@@ -85,7 +85,7 @@ class NearMisses:
             case Comparison():
                 return self._comparison(part, binding)
             case Aggregate():
-                return Near(*nearest_group(part, binding, self._situation, self._support))
+                return Near(*nearest_group(part, binding, self._evaluation, self._support))
             case Not(body):
                 seen = self._look(body, binding)
                 return DOES_NOT_HOLD if seen is None else self._blocked(seen)
@@ -99,14 +99,14 @@ class NearMisses:
 
     def _look(self, formula: Formula, binding: Binding) -> _Seen | None:
         """Apply the windows of a formula over one atom; None when it is another kind of formula."""
-        stream = self._situation.stream
+        stream = self._evaluation.stream
         streams, windows = [stream], []
         while isinstance(formula, Windowed):
             terms = formula.window.filter_terms
             if not {v.name for term in terms for v in term_variables(term)} <= binding.keys():
                 return None
             window = ground_window(formula.window, formula.body, binding)
-            stream = apply_window(window, stream, self._situation.at)
+            stream = apply_window(window, stream, self._evaluation.at)
             streams.append(stream)
             windows.append(formula)
             formula = formula.body
@@ -123,23 +123,23 @@ class NearMisses:
         """The atom is not there: where is it, or something like it?"""
         point = self._point(seen.operator, binding)
         near = self._whereabouts(seen, point)
-        if seen.pattern.signature in self._situation.checked.derived:
+        if seen.pattern.signature in self._evaluation.checked.derived:
             return near._replace(atom=seen.pattern, t=point)
         return near
 
     def _whereabouts(self, seen: _Seen, point: int | None) -> Near:
-        situation = self._situation
+        evaluation = self._evaluation
         if seen.stream.is_empty:
-            return Near((2, 0), f"{seen.window_text} has no time points at {situation.at}")
-        numbers = list(self._support.presences(seen.pattern, situation.stream))
+            return Near((2, 0), f"{seen.window_text} has no time points at {evaluation.at}")
+        numbers = list(self._support.presences(seen.pattern, evaluation.stream))
         if not numbers:
             return self._others(seen)
         if point is not None:
-            nearest = min(numbers, key=lambda n: abs(situation.element(n).t - point))
+            nearest = min(numbers, key=lambda n: abs(evaluation.element(n).t - point))
             return self._at_another_time(nearest, point)
         outside = [n for n in numbers if not seen.stream.bits >> n & 1]
         if not outside:
-            latest = max(map(situation.element, numbers), key=lambda element: element.t)
+            latest = max(map(evaluation.element, numbers), key=lambda element: element.t)
             return Near((1, 0), f"{element_text(latest)} does not fit the rest")
         return self._outside(min(outside, key=lambda n: self._gap(n, seen.stream)), seen)
 
@@ -147,14 +147,14 @@ class NearMisses:
         """The time point at which an atom is asked for, if it is a single one."""
         match operator:
             case AtomFormula():
-                return self._situation.at
+                return self._evaluation.at
             case At(time) if is_bound(time, binding):
                 return time_value(time, binding)
             case _:
                 return None
 
     def _at_another_time(self, number: int, point: int) -> Near:
-        t, atom = self._situation.element(number)
+        t, atom = self._evaluation.element(number)
         gap = abs(t - point)
         when = "last" if t < point else "next"
         verb = "was" if t < point else "is"
@@ -163,7 +163,7 @@ class NearMisses:
         return Near((0, gap), f"the {when} {atom_text(atom)} {verb} at {t}, {distance}")
 
     def _gap(self, number: int, stream: Stream) -> int:
-        t = self._situation.element(number).t
+        t = self._evaluation.element(number).t
         if t < stream.start:
             return stream.start - t
         return t - stream.end if stream.end is not None and t > stream.end else 0
@@ -175,7 +175,7 @@ class NearMisses:
                 continue
             if part.window.bounds is None:
                 return self._left_out(number, part, outer)
-            t, atom = self._situation.element(number)
+            t, atom = self._evaluation.element(number)
             gap = count(self._gap(number, inner), "time point")
             where = f"the last {atom_text(atom)} was at {t}, {gap} too early"
             if t > inner.start:
@@ -185,7 +185,7 @@ class NearMisses:
 
     def _left_out(self, number: int, part: Windowed, outer: Stream) -> Near:
         """The element is old enough for a window, but not among those it keeps."""
-        t, atom = self._situation.element(number)
+        t, atom = self._evaluation.element(number)
         text = _brackets(part)
         if not isinstance(part.window, TupleWindow):
             return Near((1, 0), f"@{t} {atom_text(atom)} is not in {text}")
@@ -195,7 +195,7 @@ class NearMisses:
             same = self._support.presences(group_of(window, atom), outer)
             members &= sum(1 << other for other in same)
         later = [n for n in numbers_of(members) if n > number]
-        after = [n for n in later if self._situation.element(n).t <= self._situation.at]
+        after = [n for n in later if self._evaluation.element(n).t <= self._evaluation.at]
         kept = f"{text} keeps {part.window.past}"
         came = f"{count(len(after), 'tuple')} came after it and {kept}"
         return Near((0, len(after)), f"the last {atom_text(atom)} was at {t}, but {came}")
@@ -203,16 +203,16 @@ class NearMisses:
     def _others(self, seen: _Seen) -> Near:
         """No such atom anywhere: what is there of its predicate?"""
         signature = seen.pattern.signature
-        checked = self._situation.checked
+        checked = self._evaluation.checked
         anything = Atom(signature.predicate, (Wildcard(),) * signature.arity)
-        if signature in self._situation.background and signature not in checked.derived:
-            atoms = self._situation.background[signature]
+        if signature in self._evaluation.background and signature not in checked.derived:
+            atoms = self._evaluation.background[signature]
             nearest = max(sorted(atoms, key=atom_text), key=lambda atom: _alike(seen.pattern, atom))
             text = f"the background has no {atom_text(seen.pattern)}, but {atom_text(nearest)}"
             return Near((2, -_alike(seen.pattern, nearest)), text)
         name = atom_text(seen.pattern)
         absent = f"nothing gives {name}" if signature in checked.derived else f"no {name} so far"
-        present = map(self._situation.element, self._support.presences(anything, seen.stream))
+        present = map(self._evaluation.element, self._support.presences(anything, seen.stream))
         inside = sorted({atom_text(element.atom) for element in present})
         if not inside:
             return Near((3, 0), absent)
@@ -223,17 +223,17 @@ class NearMisses:
         """Where is an atom missing that should be there always?"""
         name = atom_text(seen.pattern)
         if seen.stream.is_empty:
-            return Near((2, 0), f"{seen.window_text} has no time points at {self._situation.at}")
+            return Near((2, 0), f"{seen.window_text} has no time points at {self._evaluation.at}")
         if seen.stream.end is None:
             return DOES_NOT_HOLD
         there = {
-            self._situation.element(n).t for n in self._support.presences(seen.pattern, seen.stream)
+            self._evaluation.element(n).t for n in self._support.presences(seen.pattern, seen.stream)
         }
         holes = [p for p in time_points(seen.stream, NO_HORIZON) if p not in there]
         if not holes:
             return DOES_NOT_HOLD
         text = f"{name} is missing at {listing(holes)} of {seen.place}"
-        if seen.pattern.signature in self._situation.checked.derived:
+        if seen.pattern.signature in self._evaluation.checked.derived:
             return Near((0, len(holes)), text, seen.pattern, holes[-1])
         return Near((0, len(holes)), text)
 
@@ -244,18 +244,18 @@ class NearMisses:
             return Near((2, 0), f"{atom_text(background)} is background")
         numbers = list(self._support.presences(seen.pattern, seen.stream))
         if isinstance(seen.operator, AtomFormula):
-            numbers = [n for n in numbers if self._situation.element(n).t == self._situation.at]
+            numbers = [n for n in numbers if self._evaluation.element(n).t == self._evaluation.at]
         if not numbers:
             return DOES_NOT_HOLD
         if isinstance(seen.operator, Always):
             return Near((0, 0), f"{atom_text(seen.pattern)} is there always in {seen.place}")
-        latest = max((self._situation.element(n) for n in numbers), key=lambda element: element.t)
+        latest = max((self._evaluation.element(n) for n in numbers), key=lambda element: element.t)
         text = f"{element_text(latest)} is there"
         if seen.windows:
             text = f"{element_text(latest)} is in {seen.place}"
         match [part.window for part in seen.windows]:
             case [Window(bounds=Bounds(past=int() as past, every=1))] if (
-                latest.atom.signature in self._situation.checked.inputs
+                latest.atom.signature in self._evaluation.checked.inputs
             ):
                 text += f", and stays there until {latest.t + past}"
             case _:

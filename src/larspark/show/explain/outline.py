@@ -1,4 +1,4 @@
-"""Explanations as rows of an indented tree, which text and pictures draw alike."""
+"""Explanations as rows of an indented tree, drawn as text and as SVG."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -20,7 +20,7 @@ from larspark.show.explain.proof import (
 )
 from larspark.show.explain.why_not import Miss, WhyNot
 
-# Deeper parts of a proof are left out; they can be asked for by themselves.
+# Deeper parts of a proof are omitted; they can be explained separately.
 DEPTH_LIMIT = 80
 ROW_LIMIT = 1_000
 

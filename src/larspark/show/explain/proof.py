@@ -1,4 +1,4 @@
-"""Proofs as data: why an atom holds, step by step.
+"""Proofs as data.
 
 A proof is a set of rule instances, not a tree: a conclusion that is used twice is proved once. The
 tree that people see is unfolded from it when it is shown.

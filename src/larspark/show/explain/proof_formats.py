@@ -1,4 +1,4 @@
-"""Explanations as JSON, with keys that stay."""
+"""Explanations as JSON with stable keys, as a tree of text, and as SVG."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -185,7 +185,7 @@ def _content(kind: Kind, text: str, aside: str, people: bool) -> str:
 ROW_HEIGHT = 24
 INDENT = 26
 MARGIN = 14
-# Longer texts are cut, and shown whole when the mouse rests on them.
+# Longer texts are cut, with all of it in a tooltip.
 TEXT_LENGTH = 110
 
 _COLOURS = {
@@ -201,7 +201,7 @@ _ASIDE = "#0e7490"
 
 
 def tree_svg(rows: Iterable[Row], title: str) -> str:
-    """The rows as a picture in one piece."""
+    """The rows as an SVG document."""
     rows = list(rows)
     width = 2 * MARGIN + max((_row_width(row) for row in rows), default=0)
     height = 2 * MARGIN + ROW_HEIGHT * len(rows)

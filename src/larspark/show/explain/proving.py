@@ -1,4 +1,4 @@
-"""Proving that an answer stream holds an element, with as few facts as the proof needs."""
+"""Proofs that an answer stream holds an element, with a minimal set of facts."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from larspark.language.nodes import walk
 from larspark.language.tree import Windowed
 from larspark.meaning.streams import numbers_of
 from larspark.show.explain.derivation import Choice, Derivations, UnsupportedError
-from larspark.show.explain.knowledge import Situation
+from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.proof import Given, Part, Proof, Step, element_text
 from larspark.show.explain.reasons import Reasons, find_reasons
 from larspark.show.explain.rule_support import Instance
@@ -21,15 +21,15 @@ from larspark.show.explain.support import Support
 TRIAL_LIMIT = 5_000
 
 
-def prove(situation: Situation, goal: Element) -> Proof | None:
+def prove(evaluation: Evaluation, goal: Element) -> Proof | None:
     """Why an answer stream holds a derived element; None when it does not."""
-    number = situation.number(goal)
+    number = evaluation.number(goal)
     if number is None:
         return None
-    if situation.remembered >> number & 1:
-        return Proof(goal, situation.at, (), (), Given.REMEMBERED)
+    if evaluation.remembered >> number & 1:
+        return Proof(goal, evaluation.at, (), (), Given.REMEMBERED)
     try:
-        return _Builder(situation, number).build()
+        return _Builder(evaluation, number).build()
     except UnsupportedError:
         return None
 
@@ -45,18 +45,18 @@ class _Node(NamedTuple):
 
 
 class _Builder:
-    """Builds a proof: first any derivation, then without the facts it can do without.
+    """Builds a proof: first any derivation, then without the facts that it does not need.
 
     `facts` are the elements at the bottom, given or remembered; every node is an element that
     follows from them by the chosen instances alone.
     """
 
-    def __init__(self, situation: Situation, root: int) -> None:
-        self._situation = situation
+    def __init__(self, evaluation: Evaluation, root: int) -> None:
+        self._evaluation = evaluation
         self._root = root
         self._nodes: dict[int, _Node] = {}
         self._facts = 0
-        self._derivations = Derivations(situation)
+        self._derivations = Derivations(evaluation)
 
     def build(self) -> Proof:
         self._grow()
@@ -64,10 +64,10 @@ class _Builder:
         counted = self._facts & ~_union(node.used for node in self._nodes.values())
         steps = tuple(self._step(number, counted) for number in self._nodes)
         return Proof(
-            element=self._situation.element(self._root),
-            at=self._situation.at,
+            element=self._evaluation.element(self._root),
+            at=self._evaluation.at,
             steps=steps,
-            facts=self._situation.elements(self._facts & self._situation.given),
+            facts=self._evaluation.elements(self._facts & self._evaluation.given),
             ends=tuple(dict.fromkeys(self._ends())),
             minimal=minimal,
             circular=self._derivations.circular,
@@ -84,12 +84,12 @@ class _Builder:
             choice = self._derivations.choice(number)
             node = self._nodes[number] = self._node(choice, choice.usable, used)
             used |= node.used
-            pending.extend(numbers_of(node.used & self._situation.derived))
-        self._facts = used & ~self._situation.derived
+            pending.extend(numbers_of(node.used & self._evaluation.derived))
+        self._facts = used & ~self._evaluation.derived
 
     def _node(self, choice: Choice, usable: int, preferred: int) -> _Node:
         instance = choice.instance
-        support = Support(self._situation, usable, instance.horizon)
+        support = Support(self._evaluation, usable, instance.horizon)
         texts = instance.window_texts()
         final = not choice.recursive and not _counts(instance)
         found: list[Reasons] = []
@@ -134,7 +134,7 @@ class _Builder:
         while pending:
             new = self._nodes[pending.pop()].needed & ~needed
             needed |= new
-            pending.extend(numbers_of(new & self._situation.derived))
+            pending.extend(numbers_of(new & self._evaluation.derived))
         return needed
 
     def _follows_without(self, fact: int) -> bool:
@@ -164,7 +164,7 @@ class _Builder:
                 usable = facts | derived
                 instance = node.choice.instance
                 if not node.needed & ~usable and Support(
-                    self._situation, usable, instance.horizon
+                    self._evaluation, usable, instance.horizon
                 ).holds(instance.body):
                     derived |= 1 << number
                     order.append(number)
@@ -184,7 +184,7 @@ class _Builder:
         if self._root not in order:
             # A tuple window reaches further when tuples in it are left out.
             facts |= _union(node.counted for node in self._nodes.values())
-            facts &= ~self._situation.derived
+            facts &= ~self._evaluation.derived
             order = self._follow(facts, reversed(self._nodes))
         if self._root not in order:
             return False
@@ -213,46 +213,46 @@ class _Builder:
             number = pending.popleft()
             if number not in kept:
                 kept[number] = self._nodes[number]
-                pending.extend(numbers_of(kept[number].used & self._situation.derived))
+                pending.extend(numbers_of(kept[number].used & self._evaluation.derived))
         self._nodes = kept
 
     def _step(self, number: int, counted: int) -> Step:
         node = self._nodes[number]
         instance = node.choice.instance
         binding = dict(instance.substitution)
-        situation = self._situation
+        evaluation = self._evaluation
         parts = tuple(
             Part(
                 text=formula_text(substitute(formula, binding)),
-                facts=situation.elements(reasons.used & situation.given),
-                derived=situation.elements(reasons.used & situation.derived),
-                remembered=situation.elements(reasons.used & situation.remembered),
+                facts=evaluation.elements(reasons.used & evaluation.given),
+                derived=evaluation.elements(reasons.used & evaluation.derived),
+                remembered=evaluation.elements(reasons.used & evaluation.remembered),
                 background=tuple(reasons.background),
-                counted=situation.elements(reasons.counted & counted),
+                counted=evaluation.elements(reasons.counted & counted),
                 absent=reasons.absences(),
                 windows=tuple(reasons.windows),
                 collected=reasons.collected,
             )
             for formula, reasons in zip(instance.rule.body, node.reasons, strict=True)
         )
-        return Step(situation.element(number), instance.rule, instance.substitution, parts)
+        return Step(evaluation.element(number), instance.rule, instance.substitution, parts)
 
     def _ends(self) -> Iterator[str]:
         """What could make the proof fail before its time."""
-        situation = self._situation
+        evaluation = self._evaluation
         for node in self._nodes.values():
             for reasons in node.reasons:
                 for absence in reasons.absences():
-                    if absence.end is not None and absence.end < situation.at:
+                    if absence.end is not None and absence.end < evaluation.at:
                         continue
-                    if absence.atom.signature in situation.checked.inputs:
+                    if absence.atom.signature in evaluation.checked.inputs:
                         yield f"an arrival of {atom_text(absence.atom)}"
-                    elif absence.atom.signature in situation.checked.derived:
+                    elif absence.atom.signature in evaluation.checked.derived:
                         yield f"{atom_text(absence.atom)} becoming true"
                 for window, number, pushes, group in reasons.crowds:
                     tuples = "tuple" if pushes == 1 else "tuples"
                     kind = tuples if group is None else f"{tuples} {atom_text(group)}"
-                    pushed = element_text(situation.element(number))
+                    pushed = element_text(evaluation.element(number))
                     verb = "pushes" if pushes == 1 else "push"
                     yield f"{pushes} more {kind}, which {verb} {pushed} out of {window}"
 

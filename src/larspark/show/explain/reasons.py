@@ -1,4 +1,4 @@
-"""Why a formula holds: the elements that are there for it, and those that are absent."""
+"""Why a formula holds: the elements that support it, and those whose absence does."""
 
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from larspark.show.explain.support import Support, Views, is_pattern
 
 
 class Crowd(NamedTuple):
-    """A tuple window out of which so many more tuples would push a used element."""
+    """A tuple window, and how many more tuples would push a used element out of it."""
 
     window: str
     element: int
@@ -88,7 +88,7 @@ def find_reasons(
     `final` says that no other elements will ever be usable: then the only one that does is needed.
     """
     finder = _Finder(support, preferred, window_texts, final)
-    finder.explain(formula, support.whole, support.situation.at, needed=True, windows="")
+    finder.explain(formula, support.whole, support.evaluation.at, needed=True, windows="")
     return finder.reasons
 
 
@@ -104,7 +104,7 @@ _SEEKING = (GroundAtom, GroundSome, GroundAt)
 
 
 class _Finder:
-    """Follows a formula down to the atoms that decide it.
+    """Descends a formula to the atoms that decide it.
 
     A formula is explained where it is true in the usable stream, or where it is false in the
     whole one: `views.negated` tells which of the two is the case.
@@ -251,7 +251,7 @@ class _Finder:
         group: Atom | None = None
         members = inner.bits
         if isinstance(window, GroupWindow):
-            group = group_of(window, self._support.situation.element(oldest).atom)
+            group = group_of(window, self._support.evaluation.element(oldest).atom)
             members = 0
             for number in self._support.presences(group, inner):
                 members |= 1 << number
@@ -262,7 +262,7 @@ class _Finder:
         return self._final and len(ways) == 1
 
     def _preference(self, number: int) -> tuple[bool, bool, int, int]:
-        derived = self._support.situation.derived >> number & 1
+        derived = self._support.evaluation.derived >> number & 1
         known = (self._preferred | self.reasons.used) >> number & 1
-        t = self._support.situation.element(number).t
+        t = self._support.evaluation.element(number).t
         return bool(known), not derived, t, -number

@@ -1,4 +1,4 @@
-"""The rule instances that give an element in an answer stream."""
+"""The rule instances that derive an element in an answer stream."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from larspark.meaning.grounding import Ground, GroundAnd, ground, ground_window,
 from larspark.meaning.open_timeline import Horizon, find_horizon
 from larspark.meaning.stream_matching import ground_literal, stream_matcher
 from larspark.meaning.streams import Stream
-from larspark.show.explain.knowledge import Situation
+from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.support import Support
 
 
@@ -45,30 +45,30 @@ class Instance:
 class Instances:
     """Finds the rule instances of one evaluation."""
 
-    def __init__(self, situation: Situation) -> None:
-        self.situation = situation
-        background = frozenset[Atom]().union(*situation.background.values())
-        self.matcher = stream_matcher(situation.stream, background)
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        background = frozenset[Atom]().union(*evaluation.background.values())
+        self.matcher = stream_matcher(evaluation.stream, background)
 
     def supporting(self, goal: int) -> Iterator[Instance]:
         """The instances that support an element: without it their heads would be false."""
-        situation = self.situation
-        without = situation.stream.bits & ~(1 << goal)
+        evaluation = self.evaluation
+        without = evaluation.stream.bits & ~(1 << goal)
         for instance in self.naming(goal):
             if is_definite(instance.rule.head) or not Support(
-                situation, without, instance.horizon
+                evaluation, without, instance.horizon
             ).holds(instance.head):
                 yield instance
 
     def naming(self, goal: int) -> Iterator[Instance]:
         """The instances whose body holds and whose head names the atom of an element."""
-        situation = self.situation
-        t, atom = situation.element(goal)
-        for rule in situation.checked.rules:
-            for conditions in head_conditions(rule, atom, t, situation.at):
-                for binding in self.matcher.bindings((*conditions, *rule.body), situation.at):
-                    instance = ground_instance(rule, binding, situation, self.matcher)
-                    if instance is not None and _holds(instance, situation):
+        evaluation = self.evaluation
+        t, atom = evaluation.element(goal)
+        for rule in evaluation.checked.rules:
+            for conditions in head_conditions(rule, atom, t, evaluation.at):
+                for binding in self.matcher.bindings((*conditions, *rule.body), evaluation.at):
+                    instance = ground_instance(rule, binding, evaluation, self.matcher)
+                    if instance is not None and _holds(instance, evaluation):
                         yield instance
 
 
@@ -84,7 +84,7 @@ def is_definite(head: Formula) -> bool:
 def head_conditions(
     rule: Rule, goal: Atom, t: int | None, at: int
 ) -> Iterator[tuple[Formula, ...]]:
-    """What must be so for a head to give an atom at t; nothing when it cannot.
+    """The conditions under which a head gives an atom at t; none when it cannot.
 
     Where the atom has wildcards, any value will do; and any time point when t is None.
     """
@@ -103,28 +103,28 @@ def head_conditions(
 
 
 def ground_instance(
-    rule: Rule, binding: Binding, situation: Situation, matcher: Matcher[Stream]
+    rule: Rule, binding: Binding, evaluation: Evaluation, matcher: Matcher[Stream]
 ) -> Instance | None:
     """The rule under a substitution; None when there is no such instance."""
     names = dict.fromkeys(v.name for formula in formulas(rule) for v in variables(formula))
     if not names.keys() <= binding.keys():
         return None
-    if not pins_in_timeline(formulas(rule), binding, situation.stream):
+    if not pins_in_timeline(formulas(rule), binding, evaluation.stream):
         return None
     try:
-        stream, at = situation.stream, situation.at
+        stream, at = evaluation.stream, evaluation.at
         parts = (ground_literal(part, binding, matcher, stream, at) for part in rule.body)
         body = GroundAnd(tuple(parts))
         head = ground(rule.head, binding)
     except NoValueError:
         return None
-    horizon = find_horizon(situation.stream, situation.at, GroundAnd((body, head)))
+    horizon = find_horizon(evaluation.stream, evaluation.at, GroundAnd((body, head)))
     substitution = tuple((name, binding[name]) for name in names)
     return Instance(rule, substitution, head, body, horizon)
 
 
-def _holds(instance: Instance, situation: Situation) -> bool:
-    support = Support(situation, situation.stream.bits, instance.horizon)
+def _holds(instance: Instance, evaluation: Evaluation) -> bool:
+    support = Support(evaluation, evaluation.stream.bits, instance.horizon)
     return support.holds(instance.body)
 
 

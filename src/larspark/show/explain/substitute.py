@@ -1,4 +1,4 @@
-"""Formulas with their variables replaced, for people to read."""
+"""Formulas with their variables replaced by values, for display."""
 
 from dataclasses import replace
 from typing import assert_never

@@ -1,4 +1,4 @@
-"""Does a formula hold when only some elements may support it?
+"""Evaluation of a formula when only some elements may support it.
 
 A formula is read over two streams at once. What counts positively in it is looked up in the part of
 the answer stream that may be used; what counts negatively, under an odd number of negations, in
@@ -32,7 +32,7 @@ from larspark.meaning.grounding import (
 from larspark.meaning.open_timeline import Horizon, time_points
 from larspark.meaning.streams import Stream
 from larspark.meaning.window_functions import apply_window
-from larspark.show.explain.knowledge import Situation
+from larspark.show.explain.knowledge import Evaluation
 
 
 class Views(NamedTuple):
@@ -52,28 +52,28 @@ class Views(NamedTuple):
 
     @property
     def usable(self) -> Stream:
-        """The one of the two that holds only what may be used."""
+        """The view with the usable elements only."""
         return self.passive if self.negated else self.active
 
     @property
     def full(self) -> Stream:
-        """The one of the two that holds everything."""
+        """The view with all elements."""
         return self.active if self.negated else self.passive
 
 
 class Support:
     """Reads formulas over an answer stream of which only the elements `usable` may support them."""
 
-    def __init__(self, situation: Situation, usable: int, horizon: Horizon) -> None:
-        self.situation = situation
-        self.whole = Views(situation.stream.with_bits(usable), situation.stream)
+    def __init__(self, evaluation: Evaluation, usable: int, horizon: Horizon) -> None:
+        self.evaluation = evaluation
+        self.whole = Views(evaluation.stream.with_bits(usable), evaluation.stream)
         self._horizon = horizon
         self._numbers: dict[Stream, int] = {}
         self._known: dict[tuple[int, int, int, int, bool], bool] = {}
 
     def holds(self, formula: Ground) -> bool:
         """Does the formula hold at the evaluation time?"""
-        return self.value(formula, self.whole, self.situation.at)
+        return self.value(formula, self.whole, self.evaluation.at)
 
     def value(self, formula: Ground, views: Views, t: int) -> bool:
         """Does the formula hold at t, seen in these views?"""
@@ -125,7 +125,7 @@ class Support:
 
         More elements can make an aggregate true or false, as they do with a negation.
         """
-        full = Support(self.situation, self.situation.stream.bits, self._horizon)
+        full = Support(self.evaluation, self.evaluation.stream.bits, self._horizon)
         return {found for found, body in aggregate.members if full.holds(body)}
 
     def points(self, views: Views) -> range:
@@ -138,7 +138,7 @@ class Support:
 
     def background(self, atom: Atom) -> Atom | None:
         """An instance of the atom that always holds, the first by text."""
-        atoms = self.situation.background.get(atom.signature, frozenset())
+        atoms = self.evaluation.background.get(atom.signature, frozenset())
         if not is_pattern(atom):
             return atom if atom in atoms else None
         return min((other for other in atoms if matches(atom, other)), key=str, default=None)

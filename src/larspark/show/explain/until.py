@@ -1,9 +1,9 @@
-"""Until when does an atom hold if nothing more arrives?
+"""Until when an atom holds if nothing more arrives.
 
 The program is evaluated again at later time points over the same data. Most proofs can be followed
-alone, with the few facts they use, for as long as they last; only then the whole program is asked
-whether there is another one. And for most programs only a few time points can make a difference:
-those at which an element, or the place next to one, enters or leaves a window.
+alone, with the few facts that they use, while they last; only then is the whole program evaluated
+for another one. For most programs only a few time points can make a difference: those at which an
+element, or the time point next to one, enters or leaves a window.
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ def find_until(known: Knowledge, proof: Proof) -> Until | None:
     try:
         return _find_until(known, proof)
     except LarsparkError:
-        # Too large for the definitions at a later time point; the proof stands all the same.
+        # Too large for the definitions at a later time point; the proof is still valid.
         return None
 
 

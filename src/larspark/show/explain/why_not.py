@@ -1,4 +1,4 @@
-"""Why does an atom not hold? For each rule that could give it, the first thing that is missing."""
+"""Why an atom does not hold: for each rule that could derive it, the first missing part."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from larspark.meaning.stream_matching import ground_literal, stream_matcher
 from larspark.run.protocol import Settings
 from larspark.show.explain.knowledge import (
     Derived,
-    Situation,
+    Evaluation,
     answers_at,
     gather,
     lay_over,
@@ -97,28 +97,28 @@ def why_not(
             note = f"there is no answer stream at {at}: constraints or negation forbid all of them"
             return WhyNot(atom, t, at, (), note)
         model = next((a for a in answers if atom not in a.at(t)), answers[0]).derived
-    situation = lay_over(known, at, model, remembered)
-    support = Support(situation, situation.stream.bits, NO_HORIZON)
+    evaluation = lay_over(known, at, model, remembered)
+    support = Support(evaluation, evaluation.stream.bits, NO_HORIZON)
     if support.holds(GroundAt(t, GroundAtom(atom))):
         return None
-    return _Search(situation).why_not(atom, t, levels=2)
+    return _Search(evaluation).why_not(atom, t, levels=2)
 
 
 class _Search:
-    """Follows rules as far as their bodies hold."""
+    """Follows rule bodies as far as they hold."""
 
-    def __init__(self, situation: Situation) -> None:
-        self._situation = situation
-        background = frozenset[Atom]().union(*situation.background.values())
-        self._matcher = stream_matcher(situation.stream, background)
-        self._near = NearMisses(situation)
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        background = frozenset[Atom]().union(*evaluation.background.values())
+        self._matcher = stream_matcher(evaluation.stream, background)
+        self._near = NearMisses(evaluation)
 
     def why_not(self, atom: Atom, t: int | None, levels: int) -> WhyNot:
         """Why the atom is not derived at t; atoms below are followed for `levels` levels."""
-        at = self._situation.at
+        at = self._evaluation.at
         misses = [
             miss
-            for rule in self._situation.checked.rules
+            for rule in self._evaluation.checked.rules
             for conditions in head_conditions(rule, atom, t, at)
             if (miss := self._miss(rule, conditions, levels)) is not None
         ]
@@ -127,7 +127,7 @@ class _Search:
 
     def _note(self, atom: Atom, t: int | None) -> str:
         """Why no rule can give the atom."""
-        checked = self._situation.checked
+        checked = self._evaluation.checked
         signature, text = atom.signature, atom_text(atom)
         if signature in checked.inputs:
             near = self._near.find(AtomFormula(atom), {})
@@ -135,7 +135,7 @@ class _Search:
         if signature in checked.background_signatures:
             return f"{signature} is background data, which has no {text}"
         if signature in checked.derived:
-            place = "" if t == self._situation.at else f" at {t}"
+            place = "" if t == self._evaluation.at else f" at {t}"
             return f"no rule has a head that can be {text}{place}"
         known = [str(other) for other in (*checked.derived, *checked.inputs)]
         close = get_close_matches(str(signature), known, 1)
@@ -144,7 +144,7 @@ class _Search:
 
     def _miss(self, rule: Rule, conditions: Sequence[Formula], levels: int) -> Miss | None:
         """What a rule misses; None when its head cannot be the atom, or nothing is missing."""
-        bindings = self._matcher.bindings(conditions, self._situation.at)
+        bindings = self._matcher.bindings(conditions, self._evaluation.at)
         if not bindings:
             return None
         holding: list[Formula] = []
@@ -183,24 +183,24 @@ class _Search:
         """The ways to make one more part hold."""
         found: list[Binding] = []
         for binding in bindings[:MATCH_LIMIT]:
-            for candidate in self._matcher.bindings((part,), self._situation.at, binding):
+            for candidate in self._matcher.bindings((part,), self._evaluation.at, binding):
                 if len(found) < MATCH_LIMIT and self._holds(part, candidate):
                     found.append(candidate)
         return found
 
     def _holds(self, part: Formula, binding: Binding) -> bool:
-        situation = self._situation
+        evaluation = self._evaluation
         if any(v.name not in binding for v in variables(part)):
             return False
-        if not pins_in_timeline((part,), binding, situation.stream):
+        if not pins_in_timeline((part,), binding, evaluation.stream):
             return False
         try:
-            stream, at = situation.stream, situation.at
+            stream, at = evaluation.stream, evaluation.at
             formula = ground_literal(part, binding, self._matcher, stream, at)
         except NoValueError:
             return False
-        horizon = find_horizon(situation.stream, situation.at, formula)
-        return Support(situation, situation.stream.bits, horizon).holds(formula)
+        horizon = find_horizon(evaluation.stream, evaluation.at, formula)
+        return Support(evaluation, evaluation.stream.bits, horizon).holds(formula)
 
 
 def _text(part: Formula, binding: Binding) -> str:

@@ -1,4 +1,4 @@
-"""The rows of a timeline: which atoms get one of their own, and which share one."""
+"""The rows of a timeline: one for each atom, or shared when there are too many."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ def lay_out(groups: Iterable[tuple[Origin, Spans]], most_rows: int) -> list[Lane
         if not largest.put_together():
             left.remove(largest)
     lanes = [lane for family in families for lane in family.lanes()]
-    # Even predicates can be too many; what is left out is said.
+    # There can be more predicates than rows; the number of omitted ones is shown.
     if len(lanes) > most_rows:
         left_out = Lane(f"… {len(lanes) - most_rows + 1} more", Origin.FACT, ())
         return [*lanes[: most_rows - 1], left_out]

@@ -1,4 +1,4 @@
-"""A run as a timeline that can be printed, drawn, and shown by notebooks."""
+"""A run as a timeline: text, SVG, JSON and notebook display."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What of a run is to be seen.
+    """Which part of a run is drawn.
 
     `to` is the last time point that is read and evaluated, `view` the first and the last one that
     are drawn, `at` the time point whose windows are drawn, `only` the predicates, all if empty.

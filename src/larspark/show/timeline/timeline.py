@@ -1,4 +1,4 @@
-"""An answer stream as a timeline: facts as dots, what is derived as bars."""
+"""The layout of a timeline, and its drawing as text: facts as dots, derived atoms as bars."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Timelines as pictures."""
+"""Timelines as SVG."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ _FRAME = "#d97706"
 
 
 class _Scale:
-    """Where time points lie: each has a place of the same width."""
+    """The x coordinates of time points, which all have the same width."""
 
     def __init__(self, shown: Timeline, left: float) -> None:
         self.left = left
@@ -37,7 +37,7 @@ class _Scale:
 
 
 def timeline_svg(shown: Timeline) -> str:
-    """The timeline as a picture in one piece."""
+    """The timeline as an SVG document."""
     names = [lane.label for lane in shown.lanes] + [span.text for span in shown.windows]
     longest = max(map(len, names), default=0)
     scale = _Scale(shown, 2 * MARGIN + CHARACTER * min(longest, LABEL_LENGTH))
