@@ -31,7 +31,7 @@ def test_a_person_reads_what_is_known() -> None:
         "answer streams  exactly one at every time point",
         "strata          1  calm/1, exp/2, good/1",
         "lookback        20 time points, and tuples without bound",
-        "future reach    only the data knows",
+        "future reach    depends on the data",
         "partition key   none",
         "                t.lars:3: no variable is an argument of all of "
         "`good(ID)`, `exp(ID,S)`, `calm(S)`, `trams(ID,S)`",

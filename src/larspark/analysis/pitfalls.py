@@ -26,6 +26,11 @@ from larspark.logic.traversal import formulas, occurrences
 _LIKE_A_NAME = re.compile(r"[A-Z][a-z]{2,}")
 
 
+def looks_like_name(variable: str) -> bool:
+    """Is a variable probably a name with a capital letter that should be quoted?"""
+    return _LIKE_A_NAME.match(variable) is not None
+
+
 def pitfall_problems(rule: Rule, derived: frozenset[Signature], placed: Reach) -> Iterator[Problem]:
     """Warnings about one rule."""
     yield from _forgotten(rule, derived, placed)
@@ -103,7 +108,7 @@ def _names_as_variables(rule: Rule) -> Iterator[Problem]:
         for occurrence in occurrences(formula):
             for term in occurrence.formula.atom.args:
                 match term:
-                    case Variable(name) if count[name] == 1 and _LIKE_A_NAME.match(name):
+                    case Variable(name) if count[name] == 1 and looks_like_name(name):
                         yield _used_once(name, occurrence.formula)
                     case _:
                         pass

@@ -18,7 +18,7 @@ from larspark.run.interval.network_text import network_text
 from larspark.run.protocol import Settings
 from larspark.run.registry import Choice, choose
 from larspark.run.session import Session
-from larspark.show.report import report_json, report_text
+from larspark.show.report import report_json, report_text, summary_text
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,10 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         return report_json(self.checked, *self.choice)
+
+    def summary(self) -> str:
+        """The engine and why, how far back the program looks, and what it reads and derives."""
+        return summary_text(self.checked, *self.choice)
 
     def __str__(self) -> str:
         return report_text(self.checked, *self.choice)

@@ -29,6 +29,9 @@ def check(
     spark: Annotated[
         bool, typer.Option("--spark", help="Show how the work can be partitioned on Spark.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also strata, partition key, dependencies.")
+    ] = False,
     dialect: DialectOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -54,7 +57,7 @@ def check(
             found["warnings"] = [*map(problem_json, loaded.warnings), *found["warnings"]]
             out.json(found)
         else:
-            for line in str(report).splitlines():
+            for line in (str(report) if verbose else report.summary()).splitlines():
                 out.line(escape(line))
     if any(problem.severity is Severity.ERROR for problem in report.problems):
         raise typer.Exit(1)

@@ -23,7 +23,7 @@ from larspark.cli.options import (
 from larspark.language import parse_formula
 from larspark.language.nodes import walk
 from larspark.language.tree import AtomFormula, Tick
-from larspark.show.run_notes import Arrivals, unmatched_notes
+from larspark.show.run_notes import Arrivals, name_notes, unmatched_notes
 from larspark.show.terminal import print_notes, print_skipped, writer
 
 
@@ -76,11 +76,13 @@ def query(
         arrivals = Arrivals()
         for batch in source.batches():
             arrivals.add(batch)
-        asked = _predicates(formula, duration) - {atom.signature for atom in given}
-        print_notes(unmatched_notes(asked, arrivals.signatures))
+        parsed = parse_formula(formula, tick=duration).formula
+        if parsed is not None:
+            asked = _predicates(parsed) - {atom.signature for atom in given}
+            print_notes(unmatched_notes(asked, arrivals.signatures))
+            print_notes(name_notes(parsed))
 
 
-def _predicates(formula: str, tick: Tick | None) -> set[Signature]:
-    parsed = parse_formula(formula, tick=tick).formula
-    found = walk(parsed) if parsed is not None else ()
+def _predicates(formula: Formula) -> set[Signature]:
+    found = walk(formula)
     return {part.atom.signature for part in found if isinstance(part, AtomFormula)}

@@ -9,6 +9,8 @@ from larspark.analysis.partition import partition_obstacles
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity
 from larspark.language import program_text, rule_text
+from larspark.language.tree import Tick
+from larspark.language.window_syntax import tick_text
 
 _WIDTH = 16
 
@@ -64,10 +66,47 @@ def problem_json(problem: Problem) -> dict[str, Any]:
     return data
 
 
+def summary_text(checked: Checked, engine: str, reason: str) -> str:
+    """What a user wants to know first: engine, time, inputs and output."""
+    return _table(
+        [
+            ("engine", [f"{engine}, {_plainly(engine, reason)}"]),
+            ("looks back", [_duration(checked, checked.lookback)]),
+            *([("looks ahead", [_future(checked)])] if checked.future_heads else []),
+            ("reads", [_listed(checked.inputs)]),
+            *_given(checked),
+            ("derives", [_listed(checked.shown)]),
+        ]
+    )
+
+
+def _plainly(engine: str, reason: str) -> str:
+    if engine == "interval":
+        return "the fastest: there is one answer at every time point, and it follows it as intervals"
+    return reason
+
+
+def _duration(checked: Checked, lookback: Lookback) -> str:
+    tick, time = checked.program.tick, lookback.time
+    text = _lookback(lookback)
+    if tick is None or not time:
+        return text
+    return f"{tick_text(Tick(time * tick.microseconds))}: {text}"
+
+
+def _given(checked: Checked) -> list[tuple[str, list[str]]]:
+    given = checked.background_signatures
+    return [("background", [_listed(given)])] if given else []
+
+
 def report_text(checked: Checked, engine: str, reason: str) -> str:
     """The report as text, without the problems."""
+    return _table(_sections(checked, engine, reason))
+
+
+def _table(sections: Iterable[tuple[str, list[str]]]) -> str:
     lines: list[str] = []
-    for title, content in _sections(checked, engine, reason):
+    for title, content in sections:
         for number, line in enumerate(content):
             lines.append(f"{title if number == 0 else '':<{_WIDTH}}{line}")
     return "\n".join(lines)

@@ -1,11 +1,14 @@
-"""Notes at the end of a run: empty input, and input predicates that did not occur in the stream."""
+"""Notes at the end of a run or a query: empty input, predicates that did not occur, likely slips."""
 
 from collections.abc import Iterable, Set
 from itertools import islice
 
+from larspark.analysis.pitfalls import looks_like_name
 from larspark.base.atoms import Signature
 from larspark.base.facts import AnyBatch, RowBatch
 from larspark.base.spelling import Vocabulary
+from larspark.language.nodes import variables
+from larspark.language.tree import Formula
 
 _NAMED = 5
 # A stream may hold any number of predicates: beyond this many no notes are made.
@@ -52,6 +55,17 @@ def unmatched_notes(asked: Set[Signature], came: Set[Signature]) -> list[str]:
             f"the program reads {reads}, of which there are no facts; the stream has {has}"
         )
     return notes
+
+
+def name_notes(formula: Formula) -> list[str]:
+    """Variables of a query that look like constants with a capital letter.
+
+    >>> from larspark.language import parse_formula
+    >>> name_notes(parse_formula("site(M, Vienna)").formula)
+    ['`Vienna` is a variable; write `"Vienna"` if the text is meant']
+    """
+    names = dict.fromkeys(v.name for v in variables(formula) if looks_like_name(v.name))
+    return [f'`{n}` is a variable; write `"{n}"` if the text is meant' for n in names]
 
 
 def _listed(signatures: Iterable[Signature]) -> str:

@@ -116,7 +116,8 @@ class _Shapes(dict[tuple[str, ...], str]):
         if "args" in keys and shapes != ["predicate"]:
             raise Refused("L309", "`args` needs a `predicate`", quoted="args")
         if self._times is Times.REQUIRED and "t" not in keys:
-            raise Refused("L309", "the key `t` is missing", f"write {_EXAMPLE}")
+            hint = f"write {_EXAMPLE}; in a live run, `--clock 1s` takes the time of arrival"
+            raise Refused("L309", "the key `t` is missing", hint)
         if self._times is Times.FORBIDDEN:
             if "t" in keys:
                 raise Refused("L309", "background data has no time", "leave `t` out", quoted="t")

@@ -8,6 +8,7 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.language import parse_formula
+from larspark.language.nodes import variables
 from larspark.language.tree import At, AtomFormula, Rule
 from larspark.logic.traversal import is_ground
 from larspark.run.protocol import Settings
@@ -209,6 +210,10 @@ def parse_goal(text: str) -> tuple[Atom, int | None]:
         case At(int() as t, AtomFormula(atom)) if all(map(is_ground, atom.args)):
             return atom, t
         case _:
-            hint = "write it without variables, such as `p(a,3)` or `@17 p(a,3)`"
             message = "only a ground atom can be explained"
+            hint = "write it without variables, such as `p(a,3)` or `@17 p(a,3)`"
+            name = next((variable.name for variable in variables(parsed.formula)), None)
+            if name is not None:
+                message = f"`{name}` is a variable, and only an atom without variables is explained"
+                hint = f'write `"{name}"` if the text is meant; names start with a small letter'
             raise LarsparkError(Problem("L104", message, parsed.formula.span, hint))

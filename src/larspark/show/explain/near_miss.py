@@ -213,7 +213,8 @@ class NearMisses:
         name = atom_text(seen.pattern)
         absent = f"nothing gives {name}" if signature in checked.derived else f"no {name} so far"
         present = map(self._evaluation.element, self._support.presences(anything, seen.stream))
-        inside = sorted({atom_text(element.atom) for element in present})
+        newest = sorted(present, key=lambda element: (-element.t, atom_text(element.atom)))
+        inside = list(dict.fromkeys(atom_text(element.atom) for element in newest))
         if not inside:
             return Near((3, 0), absent)
         listed = ", ".join(inside[:3]) + (", …" if len(inside) > 3 else "")
