@@ -141,6 +141,36 @@ def test_a_run_reports_comparisons_of_numbers_with_texts_and_arithmetic_without_
     ]
 
 
+def test_an_unquoted_name_with_a_capital_letter_proposes_quotes(folder: Path) -> None:
+    words = ("plant.lars", "hot(Vienna)", "-s", "events.jsonl", "--at", "3")
+    assert 'write `"Vienna"` if the text is meant' in larspark(folder, "explain", *words).stderr
+    done = larspark(folder, "query", "temp(Vienna, 1000)", "-s", "events.jsonl", "--at", "3")
+    assert 'note: `Vienna` is a variable; write `"Vienna"` if the text is meant' in done.stderr
+
+
+def test_a_live_fact_without_a_time_names_the_clock(folder: Path) -> None:
+    (folder / "untimed.jsonl").write_text('{"atom": "temp(m1,95)"}\n')
+    done = larspark(folder, "run", "plant.lars", "-s", "untimed.jsonl", "--follow", "--to", "3")
+    assert "`--clock 1s` takes the time of arrival" in done.stderr
+
+
+def test_check_speaks_plainly_unless_asked_for_everything(folder: Path) -> None:
+    (folder / "plain.lars").write_text(
+        "#tick 1 min.\nhot(M) :- [3 min] some temp(M, V), V > 90, site(M).\nsite(m1).\n"
+    )
+    seen = at_a_terminal(folder, "check", "plain.lars").replace("\r", "").splitlines()
+    assert seen == [
+        "engine          interval, the fastest one: there is one answer at every time point",
+        "looks back      3 min: 3 time points",
+        "reads           temp/2",
+        "background      site/1",
+        "derives         hot/1",
+    ]
+    everything = at_a_terminal(folder, "check", "plain.lars", "--verbose")
+    assert "partition key" in everything
+    assert "strata" in everything
+
+
 def test_a_terminal_is_not_steered_by_a_stream(folder: Path) -> None:
     (folder / "evil.jsonl").write_text('{"t": 1, "predicate": "temp", "args": ["\\u001b[2J", 99]}')
     for words in (

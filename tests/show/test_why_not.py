@@ -67,6 +67,12 @@ def test_the_match_that_comes_nearest_is_told() -> None:
         ("q :- p.", "@17 p.", 18, "the last p was at 17, one time point before 18"),
         ("q :- @12 p.", "@17 p.", 18, "the next p is at 17, five time points after 12"),
         ("q :- [3] some p(a).", "@17 p(b).", 18, "no p(a) so far, only p(b) in [3] = [17,18]"),
+        (
+            "q :- [9] some p(a).",
+            "@1 p(b). @2 p(c). @3 p(d). @4 p(e).",
+            5,
+            "no p(a) so far, only p(e), p(d), p(c), … in [9] = [1,5]",
+        ),
         ("q :- [3] some p(a).", "@17 r.", 18, "no p(a) so far"),
         (
             "q :- [#2] some p.",

@@ -22,7 +22,7 @@ from larspark.cli.options import (
 )
 from larspark.language import parse_formula
 from larspark.language.nodes import walk
-from larspark.language.tree import AtomFormula, Tick
+from larspark.language.tree import AtomFormula, Formula
 from larspark.show.run_notes import Arrivals, name_notes, unmatched_notes
 from larspark.show.terminal import print_notes, print_skipped, writer
 

@@ -82,7 +82,7 @@ def summary_text(checked: Checked, engine: str, reason: str) -> str:
 
 def _plainly(engine: str, reason: str) -> str:
     if engine == "interval":
-        return "the fastest: there is one answer at every time point, and it follows it as intervals"
+        return "the fastest one: there is one answer at every time point"
     return reason
 
 

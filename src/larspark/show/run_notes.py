@@ -1,4 +1,4 @@
-"""Notes at the end of a run or a query: empty input, predicates that did not occur, likely slips."""
+"""Notes at the end of a run or query: empty input, predicates without facts, likely slips."""
 
 from collections.abc import Iterable, Set
 from itertools import islice

@@ -228,7 +228,8 @@ class NearMisses:
         if seen.stream.end is None:
             return DOES_NOT_HOLD
         there = {
-            self._evaluation.element(n).t for n in self._support.presences(seen.pattern, seen.stream)
+            self._evaluation.element(n).t
+            for n in self._support.presences(seen.pattern, seen.stream)
         }
         holes = [p for p in time_points(seen.stream, NO_HORIZON) if p not in there]
         if not holes:
