@@ -17,7 +17,13 @@ from larspark.cli import (  # noqa: F401
 )
 from larspark.cli.allocator import keep_freed_memory
 from larspark.cli.app import app
-from larspark.show.terminal import print_problems, print_unexpected
+from larspark.run.interval.kernels.compile import listen
+from larspark.show.terminal import (
+    CompileMessages,
+    print_problems,
+    print_unexpected,
+    status_line,
+)
 
 __all__ = ["app", "main"]
 
@@ -31,6 +37,7 @@ def main() -> None:
     # It is accepted anywhere, also after a command.
     sys.argv = [word for word in sys.argv if word != "--debug"]
     keep_freed_memory()
+    listen(CompileMessages())
     try:
         app()
     except LarsparkError as error:
@@ -47,3 +54,5 @@ def main() -> None:
             raise
         print_unexpected(error)
         sys.exit(UNEXPECTED)
+    finally:
+        status_line.clear()

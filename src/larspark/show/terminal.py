@@ -70,6 +70,19 @@ class StatusLine:
 status_line = StatusLine(errors)
 
 
+class CompileMessages:
+    """Messages about the kernels of the interval engine, for the time until they are compiled."""
+
+    def compiling(self, number: int, count: int) -> None:
+        status_line.show(f"compiling kernels, once for this version: {number} of {count}")
+
+    def numba_missing(self) -> None:
+        status_line.clear()
+        text = "warning: numba is not installed, so the engine runs in plain Python, much slower"
+        errors.print(text, style="yellow", markup=False)
+        errors.print("  hint: install it with `pip install 'larspark[fast]'`", markup=False)
+
+
 class Writer:
     """Writes lines, formatted for a terminal or plain for programs."""
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -51,10 +51,23 @@ INTERPRETED_SECONDS = 0.03
 LARGE = 2000
 
 
+class Listener(Protocol):
+    """Is informed of waits that a user would otherwise not understand."""
+
+    def compiling(self, number: int, count: int) -> None:
+        """A kernel is compiled that is not in Numba's cache, the `number`th of `count`."""
+
+    def numba_missing(self) -> None:
+        """There is work for compiled kernels, and Numba is not installed."""
+
+
 class _Registry:
     """What all kernels share: their helpers, and the time spent without Numba."""
 
     def __init__(self) -> None:
+        self.kernels: list[Kernel[..., Any]] = []
+        self.listener: Listener | None = None
+        self._compiled = 0
         self.helpers: dict[Callable[..., Any], dict[str, object]] = {}
         self.seconds = 0.0
         self._njit: Callable[..., Any] | None = None
@@ -80,6 +93,8 @@ class _Registry:
             from numba.extending import register_jitable
         except ImportError:
             self._missing = True
+            if self.listener is not None:
+                self.listener.numba_missing()
             return
         # Registers how compiled code finds arrays by their addresses.
         import larspark.run.interval.kernels.native  # noqa: F401
@@ -91,8 +106,23 @@ class _Registry:
             register_jitable(**options)(function)
         self._njit = njit
 
+    def announce(self, function: Callable[..., Any]) -> None:
+        """Inform the listener if a function is about to be compiled, not loaded from the cache."""
+        if self.listener is None or self._njit is None:
+            return
+        file = Path(function.__code__.co_filename)
+        if not any((file.parent / "__pycache__").glob(f"{file.stem}.{function.__name__}-*.nbi")):
+            self._compiled += 1
+            self.listener.compiling(self._compiled, len(self.kernels))
+
 
 _registry = _Registry()
+
+
+def listen(listener: Listener | None) -> None:
+    """Inform a listener of kernels that are compiled, and of missing Numba."""
+    _registry.listener = listener
+
 
 # Numba counts references to an array also where it is only passed to a function that is inlined
 # into a loop, at up to a hundred times the cost of the work itself. Functions that allocate no
@@ -118,12 +148,15 @@ class Kernel(Generic[Parameters, Result]):
         self.plain = plain
         self._options = options
         self.run: Callable[Parameters, Result] = self._try
+        _registry.kernels.append(self)
 
     def _try(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Interpret the call, unless that would take long or has taken long already."""
         lines = max((len(arg) for arg in args if isinstance(arg, np.ndarray)), default=0)
         if _registry.seconds > INTERPRETED_SECONDS or lines > LARGE:
             self.run = self.compiled()
+            # Numba compiles at the first call.
+            _registry.announce(self.plain)
             return self.run(*args, **kwargs)
         begin = perf_counter()
         result = self.interpret(*args, **kwargs)
