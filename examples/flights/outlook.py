@@ -1,4 +1,4 @@
-"""Warnings ahead of time: hypothetical answers, and what became of them."""
+"""Warnings ahead of time: hypothetical answers, and how many came true."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ from larspark.run.hypothetical import ChangeKind, Hypotheses
 
 
 class Outlook:
-    """Follows what may become true, and counts how often it did."""
+    """Counts hypothetical answers, and how many of them came true."""
 
     def __init__(self, program: lp.Program, question: Formula) -> None:
         self._hypotheses = Hypotheses(program.check().checked, question)
-        self._told: Counter[int] = Counter()
+        self._announced: Counter[int] = Counter()
         self._came_true: Counter[int] = Counter()
         self._lead: dict[int, int] = {}
-        # For each answer: when it was told, by the number of facts that were missing then.
+        # For each answer: when it was announced, by the number of facts that were missing then.
         self._pending: dict[tuple[object, ...], dict[int, int]] = {}
         self._t: int | None = None
 
@@ -29,10 +29,10 @@ class Outlook:
             self._hypotheses.append(row.t, [row.atom])
 
     def record(self) -> dict[int, tuple[int, int, int]]:
-        """By the number of missing facts: how often told, how often it came true, how far ahead."""
+        """By the number of missing facts: announced, came true, and lead time."""
         return {
-            missing: (told, self._came_true[missing], self._lead.get(missing, 0))
-            for missing, told in self._told.items()
+            missing: (announced, self._came_true[missing], self._lead.get(missing, 0))
+            for missing, announced in self._announced.items()
         }
 
     def _advance(self, t: int) -> None:
@@ -41,10 +41,10 @@ class Outlook:
             if change.kind in (ChangeKind.NEW, ChangeKind.STRENGTHENED):
                 missing = len(change.answer.hypotheses)
                 self._pending.setdefault(key, {})[missing] = t
-                self._told[missing] += 1
+                self._announced[missing] += 1
             elif change.kind is ChangeKind.CONFIRMED:
-                for missing, told_at in self._pending.pop(key, {}).items():
+                for missing, announced_at in self._pending.pop(key, {}).items():
                     self._came_true[missing] += 1
-                    self._lead[missing] = t - told_at
+                    self._lead[missing] = t - announced_at
             else:
                 self._pending.pop(key, None)

