@@ -76,9 +76,31 @@ def binders(draw: st.DrawFn, kind: Kind) -> str:
 
 
 @st.composite
+def aggregates(draw: st.DrawFn, kind: Kind) -> str:
+    """An aggregate over a formula, for each X or, unless there is a key, over all of them."""
+    from_stream = draw(st.integers(0, 2)) > 0
+    atom = draw(st.sampled_from(["p(X)", "q(X)", "e(X,Y)"] if from_stream else ["a(X)", "b(X)"]))
+    if not kind.keyed and draw(st.integers(0, 2)) == 0:
+        atom = atom.replace("X", "Z")
+    windows = kind.windows(from_stream).filter(lambda window: "X" not in window or "X" in atom)
+    window = draw(st.just("") | windows)
+    pin = draw(st.sampled_from(["@U", "@U", "@U+1", "some", ""]))
+    terms = "U" if "U" in pin else "1"
+    terms += ", Y" if "Y" in atom else ""
+    conditions = f"{window} {pin} {atom}"
+    if draw(st.integers(0, 3)) == 0:
+        conditions += ", not [2] some q(X)" if "X" in atom else ", not [2] some s"
+    guard = draw(st.sampled_from(["> 0", "> 1", "= 1", "< 2", "!= 3"]))
+    function = draw(st.sampled_from(["count", "count", "sum", "max"]))
+    group = draw(st.sampled_from(["", " by X"])) if "X" in atom else ""
+    return f"#{function}{{ {terms} : {conditions} }} {guard}{group}"
+
+
+@st.composite
 def rules(draw: st.DrawFn, keyed: bool) -> str:
     kind = Kind(draw(st.booleans()), keyed)
     body = [draw(binders(kind)), *draw(st.lists(formulas(kind), max_size=2))]
+    body += draw(st.just([]) | st.lists(aggregates(kind), min_size=1, max_size=1))
     pins = [""]
     if kind.timed:
         pins += ["@T ", "@T+1 ", "@T+3 ", "@T-2 "]
