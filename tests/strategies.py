@@ -51,7 +51,22 @@ from larspark.language.windows import (
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 
 # Words of the language are names elsewhere, and so are the names of functions and units.
-_WORDS = ("not", "some", "at", "in", "true", "mod", "min", "every", "only", "t", "s", "tick", "v")
+_WORDS = (
+    "not",
+    "some",
+    "at",
+    "in",
+    "true",
+    "mod",
+    "min",
+    "every",
+    "only",
+    "t",
+    "s",
+    "tick",
+    "v",
+    "now",
+)
 
 _names = st.one_of(
     st.sampled_from(("p", "q", "tram", "a1", "highAt", "x_y")), st.sampled_from(_WORDS)

@@ -116,7 +116,7 @@ def test_a_fact_with_a_variable_is_unsafe() -> None:
         (
             "@T not p",
             "1:7: error L203: variable `T` is bound by no positive body atom\n"
-            "  hint: a time variable needs a positive atom below its `@`, to say where to look",
+            "  hint: a time variable needs a positive atom or `true` below its `@`",
         ),
         (
             "[only p(A)] some p(_)",

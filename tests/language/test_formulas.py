@@ -195,6 +195,23 @@ def test_windows_of_every_kind_are_read(text: str, window: Window) -> None:
     assert read(f"{text} a", Tick(500_000)) == Windowed(window, A)
 
 
+def test_now_is_the_evaluation_time_where_a_term_is_wanted() -> None:
+    binder = "[0] @now true"
+    for text, full in (
+        ("p(now)", f"p(now) and {binder}"),
+        ("p(X), X < now - 3", f"p(X) and X < now - 3 and {binder}"),
+        ("some @now p", f"some @now p and {binder}"),
+        (f"p(now), {binder}", f"p(now) and {binder}"),
+    ):
+        formula = parse_formula(text).formula
+        assert formula is not None
+        assert formula_text(formula) == full
+        assert parse_formula(full).formula == formula
+    assert read('p("now") and now and now(3)') == And(
+        tuple(AtomFormula(atom) for atom in (Atom("p", ("now",)), Atom("now"), Atom("now", (3,))))
+    )
+
+
 def test_windows_nest() -> None:
     pattern = FilterWindow((Atom("tram", ("a1", Wildcard())),))
     tram = At(Variable("U"), atom("tram", "a1", Variable("St")))

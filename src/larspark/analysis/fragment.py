@@ -85,9 +85,11 @@ def _is_plain_head(head: Formula) -> bool:
 def _is_plain_element(element: Formula) -> bool:
     """An extended atom or a comparison, perhaps negated, or an aggregate over such."""
     match element.body if isinstance(element, Not) else element:
-        case AtomFormula() | Comparison() | Truth() | At(_, AtomFormula()):
+        case AtomFormula() | Comparison() | Truth() | At(_, AtomFormula() | Truth(True)):
             return True
-        case Windowed(_, Some(AtomFormula()) | Always(AtomFormula()) | At(_, AtomFormula())):
+        case Windowed(_, Some(AtomFormula()) | Always(AtomFormula())):
+            return True
+        case Windowed(_, At(_, AtomFormula() | Truth(True))):
             return True
         case Aggregate() as aggregate:
             return all(map(_is_plain_element, children(aggregate)))

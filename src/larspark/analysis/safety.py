@@ -81,7 +81,7 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
             hint = f"write `by {name}` behind the aggregate for a group for each `{name}`, or bind "
             hint += f"`{name}` with an atom"
         elif isinstance(part, At) and not has_witness(part.body):
-            hint = "a time variable needs a positive atom below its `@`, to say where to look"
+            hint = "a time variable needs a positive atom or `true` below its `@`"
         elif name in partly:
             hint = f"bind `{name}` in every part of the `or`, or outside of it"
         elif name in once and isinstance(part, AtomFormula):

@@ -28,6 +28,10 @@ class Variable:
     name: str
 
 
+# The evaluation time, written `now`; a variable of the user has no such name.
+NOW = Variable("now")
+
+
 @dataclass(frozen=True, slots=True)
 class Wildcard:
     """`_`: some value. An atom with wildcards holds where one of its instances holds."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from larspark.base.terms import Term, Variable, Wildcard
+from larspark.base.terms import NOW, Term, Variable, Wildcard
 from larspark.language.nodes import term_variables, variables, walk
 from larspark.language.pieces import Piece, ShortPiece, as_formula, as_operand
 from larspark.language.tokens import Token, span_between
@@ -29,6 +29,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.window_syntax import Children, WindowSteps
+from larspark.language.windows import TimeWindow
 
 # The operator that holds in the other cases.
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -241,7 +242,11 @@ def _flat(formulas: Iterable[Formula]) -> tuple[Formula, ...]:
 
 
 def finish_body(head: Formula | None, literals: Sequence[Literal]) -> tuple[Formula, ...]:
-    """The literals with their short forms written out and their global variables known."""
+    """The literals with their short forms written out and their global variables known.
+
+    Where `now` is used, a literal binds it: `[0] @now true`.
+    """
+    literals = _with_now(head, literals)
     if not any(isinstance(literal, Aggregate | ShortForm) for literal in literals):
         return tuple(literal for literal in literals if not isinstance(literal, ShortForm))
     used = {name for literal in literals for name in _all_names(literal)}
@@ -259,6 +264,13 @@ def finish_body(head: Formula | None, literals: Sequence[Literal]) -> tuple[Form
         else literal
         for literal in written
     )
+
+
+def _with_now(head: Formula | None, literals: Sequence[Literal]) -> Sequence[Literal]:
+    used = {name for literal in literals for name in _all_names(literal)}
+    used.update(_names(head) if head is not None else ())
+    binder = Windowed(TimeWindow(0), At(NOW, Truth(True)))
+    return (*literals, binder) if NOW.name in used and binder not in literals else literals
 
 
 def _shared(aggregate: Aggregate, outside: set[str]) -> tuple[Variable, ...]:

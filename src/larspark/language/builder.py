@@ -8,7 +8,6 @@ from larspark.base.terms import Arithmetic, Operation, Variable, Wildcard
 from larspark.language.aggregate_syntax import (
     AggregateSteps,
     Literal,
-    LiteralPiece,
     finish_body,
     literals_of,
 )
@@ -108,8 +107,9 @@ class Builder(AggregateSteps, DirectiveSteps):
     # Rules
 
     def fact(self, children: Children) -> Rule:
-        (head,) = children
-        return Rule(as_formula(head), (), head.span)
+        (piece,) = children
+        head = as_formula(piece)
+        return Rule(head, finish_body(head, ()), piece.span)
 
     def rule(self, children: Children) -> Rule:
         piece, _, (body, last) = children
@@ -126,8 +126,6 @@ class Builder(AggregateSteps, DirectiveSteps):
 
     def query(self, children: Children) -> Formula:
         pieces = children[::2]
-        if len(pieces) == 1 and not isinstance(pieces[0], LiteralPiece):
-            return as_formula(pieces[0])
         parts = finish_body(None, literals_of(pieces))
         span = span_between(pieces[0].first, pieces[-1].last)
         return parts[0] if len(parts) == 1 else And(parts, span)

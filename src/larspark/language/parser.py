@@ -9,7 +9,7 @@ from larspark.language.collector import MAX_CHARACTERS, has_errors
 from larspark.language.dialect import Parsed, ProgramText, Read
 from larspark.language.dialects import DIALECTS, dialect_of
 from larspark.language.grammar import read_query
-from larspark.language.source import Source, TooManyProblemsError
+from larspark.language.source import Notation, Source, TooManyProblemsError
 from larspark.language.tokens import statements
 from larspark.language.tree import AtomFormula, Formula, Tick
 
@@ -50,14 +50,17 @@ def parse_formula(text: str, source: str = "<formula>", tick: Tick | None = None
     >>> parse_formula("[5] some tram(A, b)").formula.window
     TimeWindow(past=5, future=0, every=1)
     """
-    reading = Source(source, text, tick=tick)
+    return _parse_formula(Source(source, text, tick=tick))
+
+
+def _parse_formula(reading: Source) -> ParsedFormula:
     formula: Formula | None = None
     try:
         parts = list(statements(reading))
         if parts:
             formula = read_query(parts[0])
         elif not reading.problems:
-            reading.report("L104", "a formula was expected", Span(source, 1, 1, 1, 2))
+            reading.report("L104", "a formula was expected", Span(reading.name, 1, 1, 1, 2))
         if len(parts) > 1:
             reading.report("L104", "there is more than one formula", parts[1].tokens[0].span)
     except TooManyProblemsError:
@@ -67,12 +70,12 @@ def parse_formula(text: str, source: str = "<formula>", tick: Tick | None = None
 
 
 def parse_atom(text: str, source: str = "<atom>") -> Atom:
-    """Read an atom, ground or not; anything else is an error.
+    """Read an atom, ground or not; anything else is an error. Here `now` is a name.
 
     >>> parse_atom("tram(a1, X)")
     Atom(predicate='tram', args=('a1', Variable(name='X')))
     """
-    parsed = parse_formula(text, source)
+    parsed = _parse_formula(Source(source, text, Notation(has_now=False)))
     if parsed.formula is None:
         raise LarsparkError(parsed.problems)
     if not isinstance(parsed.formula, AtomFormula):

@@ -13,6 +13,7 @@ from larspark.base.problems import Span
 from larspark.base.terms import (
     INTEGER_MAX,
     INTEGER_MIN,
+    NOW,
     Arithmetic,
     Operation,
     Term,
@@ -195,7 +196,8 @@ def as_term(piece: Piece) -> Term:
         case TermPiece():
             return piece.term
         case TextPiece():
-            return piece.value
+            is_now = piece.first.type == "NAME" and piece.value == NOW.name
+            return NOW if is_now and piece.first.source.notation.has_now else piece.value
         case NumberPiece(value=value):
             if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
                 piece.report("L114", "the number does not fit a 64-bit integer")

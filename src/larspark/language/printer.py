@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from larspark.base.atoms import Signature
-from larspark.language.term_text import atom_text, quoted, term_text, time_text
+from larspark.language.term_text import atom_text, name_text, quoted, term_text, time_text
 from larspark.language.tree import (
     MIRRORED,
     Aggregate,
@@ -148,4 +148,4 @@ def _signatures(word: str, signatures: frozenset[Signature]) -> str:
 
 
 def _signature(signature: Signature) -> str:
-    return f"{term_text(signature.predicate)}/{signature.arity}"
+    return f"{name_text(signature.predicate)}/{signature.arity}"

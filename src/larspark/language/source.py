@@ -36,6 +36,8 @@ class Notation:
     double_equals: bool = False
     # The unit of a window size that has none, in microseconds; None for time points.
     bare_size: int | None = None
+    # `now` is the evaluation time, and no name, where a term is wanted.
+    has_now: bool = True
     relation: Relation = no_relation
 
 

@@ -1,7 +1,7 @@
 """Terms and atoms to text that reads back as the same tree."""
 
 from larspark.base.atoms import Atom
-from larspark.base.terms import Arithmetic, Term, Variable, Wildcard, constant_text
+from larspark.base.terms import NOW, Arithmetic, Term, Variable, Wildcard, constant_text
 from larspark.language.words import WORDS
 
 
@@ -17,7 +17,7 @@ def term_text(term: Term) -> str:
         case Wildcard():
             return "_"
         case str():
-            return quoted(term) if term in WORDS else constant_text(term)
+            return quoted(term) if term == NOW.name else name_text(term)
         case int() | float():
             return constant_text(term)
         case Arithmetic("abs" | "min" | "max" as operation, args):
@@ -56,8 +56,13 @@ def time_text(term: Term) -> str:
 
 def atom_text(atom: Atom) -> str:
     """Write an atom."""
-    name = term_text(atom.predicate)
+    name = name_text(atom.predicate)
     return f"{name}({', '.join(map(term_text, atom.args))})" if atom.args else name
+
+
+def name_text(name: str) -> str:
+    """Write a predicate or a text constant, in quotes where it would be a word of the language."""
+    return quoted(name) if name in WORDS else constant_text(name)
 
 
 def quoted(text: str) -> str:

@@ -1,9 +1,9 @@
 """Which variables of a formula take their values from data, and which terms have a value.
 
 A variable is bound by a positive atom below any windows and temporal operators; by a time pin over
-a formula with such an atom; by `X = term` over bound variables; and by a disjunction if every part
-binds it. Negation and implication bind nothing. An aggregate binds the variables of `by` and the
-variable of `N = #count{...}` once its other global variables are bound.
+a formula with such an atom, or over `true`; by `X = term` over bound variables; and by a
+disjunction if every part binds it. Negation and implication bind nothing. An aggregate binds the
+variables of `by` and the variable of `N = #count{...}` once its other global variables are bound.
 """
 
 from collections.abc import Container, Iterable
@@ -97,7 +97,7 @@ def _bind(formula: Formula, bound: set[str]) -> None:
         case At(time, body):
             _bind(body, bound)
             pin = linear(time)
-            if pin is not None and has_witness(body):
+            if pin is not None and (has_witness(body) or _is_everywhere(body)):
                 bound.add(pin[0])
         case Some(body) | Always(body) | Windowed(_, body) | Reset(body):
             _bind(body, bound)
@@ -110,6 +110,12 @@ def _bind(formula: Formula, bound: set[str]) -> None:
             pass
         case _:
             assert_never(formula)
+
+
+def _is_everywhere(body: Formula) -> bool:
+    """Does the body stand for every time point, as `@T true` and `@T (true and not p)` do?"""
+    parts = body.parts if isinstance(body, And) else (body,)
+    return any(isinstance(part, Truth) and part.value for part in parts)
 
 
 def _equate(term: Term, other: Term, bound: set[str]) -> None:

@@ -233,8 +233,33 @@ class Matcher(Generic[View]):
         return found
 
     def _at_some(self, body: Formula, view: View, known: Binding) -> Iterable[Binding]:
+        if view.end is not None:
+            for point in self._points(body, view):
+                yield from self._match(body, view, point, known)
+            return
+        last = self._source.last_point(view, body)
+        seen: set[frozenset[tuple[str, Constant]]] = set()
         for point in self._points(body, view):
-            yield from self._match(body, view, point, known)
+            found = self._match(body, view, point, known)
+            if point == last:
+                self._refuse_new(found, known, seen, last, body)
+            seen.update(frozenset(binding.items()) for binding in found)
+            yield from found
+
+    def _refuse_new(
+        self,
+        found: Iterable[Binding],
+        known: Binding,
+        seen: set[frozenset[tuple[str, Constant]]],
+        last: int,
+        body: Formula,
+    ) -> None:
+        """Refuse values that first occur far from all elements: those move on with time."""
+        for binding in found:
+            if frozenset(binding.items()) not in seen:
+                name = next((name for name in binding if name not in known), None)
+                if name is not None:
+                    self._source.refuse_open_variable(name, last, body)
 
     def _at(self, time: Term, body: Formula, view: View, known: Binding) -> Iterable[Binding]:
         if is_bound(time, known):

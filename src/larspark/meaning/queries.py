@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Constant
+from larspark.base.terms import NOW, Constant
 from larspark.language.nodes import variables
 from larspark.language.tree import Aggregate, And, Formula
 from larspark.logic.circuit import TRUE
@@ -44,7 +44,8 @@ def query(
     stream = _stream(elements, start, end, at)
     if stream is None:
         return []
-    names = list(dict.fromkeys(v.name for part in conjuncts(formula) for v in variables(part)))
+    found = (v for part in conjuncts(formula) for v in variables(part))
+    names = list(dict.fromkeys(v.name for v in found if v != NOW))
     answers: list[dict[str, Constant]] = []
     for t, binding in _answers(formula, stream, frozenset(background), at):
         moment: dict[str, Constant] = {"t": t} if at is None else {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from larspark.base.atoms import Atom, Element, Signature
-from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
+from larspark.base.terms import NOW, Arithmetic, Constant, Term, Variable, Wildcard
 from larspark.language.nodes import variables
 from larspark.language.tree import (
     Always,
@@ -24,6 +24,7 @@ from larspark.language.tree import (
     Reset,
     Rule,
     Some,
+    Truth,
     Windowed,
 )
 from larspark.language.windows import FilterWindow, SessionWindow, TimeWindow, TupleWindow, Window
@@ -114,7 +115,11 @@ class Generator:
                 nested = Windowed(window, nested)
             positive.append(nested)
             positive.extend(self.binders(positive))
-        bound = [v for v in (*VARIABLES, *TIMES) if v.name in bound_variables(positive)]
+        if random.random() < 0.15:
+            positive.append(self.moment())
+        if random.random() < 0.1:
+            positive.append(Windowed(TimeWindow(0), At(NOW, Truth(True))))
+        bound = [v for v in (*VARIABLES, *TIMES, NOW) if v.name in bound_variables(positive)]
         body: list[Formula] = list(positive)
         for _ in range(random.choice([0, 0, 0, 1, 1, 2])):
             body.append(Not(self.formula(level, negated=True, bound=bound)))
@@ -125,8 +130,17 @@ class Generator:
         arguments = tuple(self.head_term(bound) for _ in range(DERIVED[name]))
         head: Formula = AtomFormula(Atom(name, arguments))
         if random.random() < 0.3:
-            head = At(self.pin([v for v in bound if v in TIMES] or bound), head)
+            head = At(self.pin([v for v in bound if v in (*TIMES, NOW)] or bound), head)
         return Rule(head, tuple(body))
+
+    def moment(self) -> Formula:
+        """A time point of a window, or of the whole timeline."""
+        random = self.random
+        moment: Formula = At(random.choice([*TIMES, *TIMES, NOW]), Truth(True))
+        for _ in range(random.choice([0, 1, 1, 1, 2])):
+            window = self.window(Atom("a", (WILDCARD,)), random.random() < 0.2, "at")
+            moment = Windowed(window, moment)
+        return moment
 
     def head_term(self, bound: list[Variable]) -> Term:
         random = self.random

@@ -60,6 +60,7 @@ _FORM = Form(
         percent_is_modulo=True,
         mixed_comment_ends=True,
         bare_size=_SECOND,
+        has_now=False,
         relation=ticker_relation,
     ),
     tick=Tick(_SECOND),

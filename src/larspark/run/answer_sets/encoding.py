@@ -28,6 +28,7 @@ from larspark.run.answer_sets.plain_rules import (
     Mode,
     PinnedAtom,
     PlainRule,
+    TimePoint,
     Windows,
 )
 
@@ -198,13 +199,20 @@ class _Encoder:
         negative = [self._literal(atom, now, negated=True) for atom in rule.negative]
         # Where a positive atom is looked for in the timeline its time is a point of it.
         times = {atom.time for atom in rule.positive if atom.mode is Mode.AT}
+        times |= {point.time for point in rule.points}
         conditions = [
             condition
             for condition in rule.conditions
             if not (isinstance(condition, InTimeline | IsTime) and condition.term in times)
         ]
-        body = (*now, *positive)
+        body = (*now, *map(self._point, rule.points), *positive)
         self.core.rules.append(CoreRule(heads, body, tuple(negative), tuple(conditions)))
+
+    def _point(self, point: TimePoint) -> CoreAtom:
+        if self._open_end and all(window.bounds is None for window in point.windows):
+            raise NotEncodableError
+        feed = NowFeed(NOW) if point.windows == NOW else PointsFeed(point.windows)
+        return CoreAtom(self._feed(feed), (point.time,))
 
     def _head(self, head: PinnedAtom, now: dict[CoreAtom, None]) -> CoreAtom:
         number, pinned = self.core.predicates[head.atom.signature]

@@ -61,6 +61,14 @@ class ExtendedAtom:
 
 
 @dataclass(frozen=True, slots=True)
+class TimePoint:
+    """`windows @T true`: the time is one of the time points that the windows leave."""
+
+    windows: Windows
+    time: Term
+
+
+@dataclass(frozen=True, slots=True)
 class PinnedAtom:
     """An atom of a head; without a time it holds at the evaluation time."""
 
@@ -103,6 +111,7 @@ class PlainRule:
     negative: tuple[ExtendedAtom, ...]
     conditions: tuple[Condition, ...]
     origin: Rule
+    points: tuple[TimePoint, ...] = ()
 
 
 def plain_rules(rules: Sequence[Rule]) -> list[PlainRule] | None:
@@ -145,6 +154,7 @@ class _Apart:
         self._conditions: dict[Condition, None] = {}
         self._positive: dict[ExtendedAtom, None] = {}
         self._negative: dict[ExtendedAtom, None] = {}
+        self._points: dict[TimePoint, None] = {}
         self._fresh = 0
 
     def rule(self, heads: Sequence[Formula]) -> PlainRule | None:
@@ -160,6 +170,7 @@ class _Apart:
             tuple(self._negative),
             tuple(self._conditions),
             self._rule,
+            tuple(self._points),
         )
 
     def _head(self, head: Formula) -> PinnedAtom:
@@ -185,25 +196,26 @@ class _Apart:
             case Not(body):
                 self._negative[self._extended(body, negated=True)] = None
             case _:
-                self._positive[self._extended(element, negated=False)] = None
+                windows, below = _through_windows(element)
+                if isinstance(below, At) and below.body == Truth(True):
+                    self._points[TimePoint(windows, self._pin(below.time, binds=True))] = None
+                else:
+                    self._positive[self._extended(element, negated=False)] = None
 
     def _extended(self, formula: Formula, *, negated: bool) -> ExtendedAtom:
-        windows: list[Window] = []
-        while isinstance(formula, Windowed):
-            windows.append(_window(formula))
-            formula = formula.body
-        match formula:
+        windows, below = _through_windows(formula)
+        match below:
             case AtomFormula(atom) if not windows:
                 return ExtendedAtom(self._flat(atom), NOW, Mode.SOME)
             case Some(AtomFormula(atom)):
-                return ExtendedAtom(self._flat(atom), tuple(windows), Mode.SOME)
+                return ExtendedAtom(self._flat(atom), windows, Mode.SOME)
             case Always(AtomFormula(atom)):
-                return ExtendedAtom(self._flat(atom), tuple(windows), Mode.ALWAYS)
+                return ExtendedAtom(self._flat(atom), windows, Mode.ALWAYS)
             case At(time, AtomFormula(atom)):
                 pin = self._pin(time, binds=not negated)
                 if negated:
                     self._add(IsTime(pin))
-                return ExtendedAtom(self._flat(atom), tuple(windows), Mode.AT, pin)
+                return ExtendedAtom(self._flat(atom), windows, Mode.AT, pin)
             case _:
                 raise _NotPlainError
 
@@ -245,6 +257,15 @@ class _Apart:
         self._fresh += 1
         # No variable of the language has such a name.
         return Variable(f"#{self._fresh}")
+
+
+def _through_windows(formula: Formula) -> tuple[Windows, Formula]:
+    """The windows that a formula begins with, and what stands below them."""
+    windows: list[Window] = []
+    while isinstance(formula, Windowed):
+        windows.append(_window(formula))
+        formula = formula.body
+    return tuple(windows), formula
 
 
 def _window(formula: Windowed) -> Window:
