@@ -169,3 +169,13 @@ def test_a_whole_stream_is_taken_in_with_its_own_times() -> None:
         (5, ["hot(m2)"]),
         (6, ["hot(m2)"]),
     ]
+
+
+@pytest.mark.parametrize("engine", ["interval", "asp", "tms", "oracle"])
+def test_every_engine_counts_what_it_holds(engine: str) -> None:
+    reasoner = lp.Reasoner(PROGRAM, engine=engine)
+    reasoner.append(2, ["temp(m1,95)"])
+    list(reasoner.advance(3))
+    counted = reasoner.stats()
+    assert all(type(number) is int for number in counted.values())
+    assert counted["rows" if engine == "interval" else "elements"] > 0

@@ -166,7 +166,9 @@ def local_answers(
     prepared: Prepared, elements: Sequence[Element], to: int | None
 ) -> list[Interval]:
     """The answers of one local engine."""
-    session = Session(prepared.checked, prepared.background, prepared.engine, prepared.settings)
+    session = Session(
+        prepared.checked, prepared.background, prepared.engine.name, prepared.settings
+    )
     rows = [Row(t, atom, n) for n, (t, atom) in enumerate(elements)]
     batches = [RowBatch(rows)] if rows else []
     pieces = replay(session, batches, to=to, hindsight=prepared.settings.hindsight)

@@ -1,20 +1,20 @@
 """Programs, what is known about them, and what a run of one needs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
-from larspark.base.problems import LarsparkError, Problem, Severity
-from larspark.feeds import parse_ground_atom, read_background
+from larspark.base.problems import Problem
 from larspark.language import Parsed, load_program, parse_program, program_text, tree
 from larspark.plan.build import plan
 from larspark.plan.printed import plan_text
 from larspark.run.interval.network_text import network_text
+from larspark.run.prepare import Prepared, accepted, checked_with
+from larspark.run.prepare import prepare as prepare_syntax
 from larspark.run.protocol import Settings
 from larspark.run.registry import Choice, choose
 from larspark.run.session import Session
@@ -80,9 +80,7 @@ class Program:
 
     @classmethod
     def _accept(cls, parsed: Parsed) -> "Program":
-        if parsed.program is None:
-            raise LarsparkError(parsed.problems)
-        return cls(parsed.program, parsed.problems)
+        return cls(accepted(parsed), parsed.problems)
 
     @cached_property
     def text(self) -> str:
@@ -97,31 +95,16 @@ class Program:
     def check(self, background: Iterable[Atom] = (), *, settings: Settings | None = None) -> Report:
         """What is known about the program; problems are part of the report, not raised."""
         atoms = tuple(background)
-        signatures = {atom.signature for atom in atoms}
         settings = settings or Settings()
-        checked = check(self.syntax, signatures, ends=settings.until is not None)
+        checked = checked_with(self.syntax, atoms, settings)
         return Report(checked, choose(checked, settings), atoms, settings)
-
-
-class Prepared(NamedTuple):
-    """A program that is ready to run, with all its background data."""
-
-    checked: Checked
-    background: frozenset[Atom]
 
 
 def prepare(
     program: Program, background: Iterable[Atom | str] = (), settings: Settings | None = None
 ) -> Prepared:
     """The program checked against its background data, or everything that is wrong with it."""
-    atoms = set(ground_atoms(background))
-    for source in program.syntax.backgrounds:
-        atoms.update(read_background(source.path, source.signature))
-    checked = program.check(atoms, settings=settings).checked
-    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
-    if errors:
-        raise LarsparkError(errors)
-    return Prepared(checked, frozenset(atoms))
+    return prepare_syntax(program.syntax, background, settings or Settings())
 
 
 def open_session(
@@ -129,7 +112,3 @@ def open_session(
 ) -> Session:
     """A session of a program on an engine."""
     return Session(*prepare(program, background, settings), engine, settings)
-
-
-def ground_atoms(given: Iterable[Atom | str]) -> Iterator[Atom]:
-    return (parse_ground_atom(item) if isinstance(item, str) else item for item in given)

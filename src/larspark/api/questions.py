@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 
 from larspark.analysis.check import formula_problems
-from larspark.api.program import Program, ground_atoms, open_session, prepare
+from larspark.api.program import Program, open_session, prepare
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Severity
@@ -16,6 +16,7 @@ from larspark.meaning.queries import query as query_elements
 from larspark.run.hypothetical import HypotheticalAnswer
 from larspark.run.hypothetical import Monitor as MonitorSession
 from larspark.run.hypothetical import hypothesize as hypothetical_answers
+from larspark.run.prepare import ground_atoms
 from larspark.run.protocol import Settings
 from larspark.run.replay import intervals, replay, up_to
 from larspark.run.session import Session

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from larspark.api.program import Program, ground_atoms, prepare
+from larspark.api.program import Program, prepare
 from larspark.base.atoms import Atom
 from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import Stream
 from larspark.feeds.live import LiveStream
 from larspark.run.history import History
+from larspark.run.prepare import ground_atoms
 from larspark.run.protocol import Answers, Model, Settings
 from larspark.run.replay import live
 from larspark.run.session import Session, read_session
@@ -154,9 +155,8 @@ class Reasoner:
         )
 
     def stats(self) -> dict[str, int]:
-        """What the engine holds and has done, where it counts that."""
-        count = getattr(self.session.engine, "stats", None)
-        return dict(count()._asdict()) if count is not None else {}
+        """What the engine holds and has done, by name; each engine counts what matters to it."""
+        return self.session.engine.stats()
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, which is replaced only when all of it is written."""

@@ -10,7 +10,6 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.bench.checksums import Answer, Column, Ints, Rows, constant_keys
 from larspark.bench.workload import Run, Stopwatch, Workload
-from larspark.run.interval.engine import IntervalEngine, Stats
 from larspark.run.interval.interval_answers import IntervalAnswers, decoded
 from larspark.run.protocol import Answers
 from larspark.run.session import Session
@@ -55,13 +54,13 @@ class TickByTick:
                 found += began(interval_answers(session.advance(t)))
         facts = sum(map(len, self._batches[self._full :]))
         time_points = self._last - self._full
-        done = stats(session)
+        done = session.engine.stats()
         more = {
-            "rows": done.rows,
-            "evaluated": done.fired,
-            "evaluated_without_skipping": done.time_points * len(self._checked.rules),
+            "rows": done["rows"],
+            "evaluated": done["fired"],
+            "evaluated_without_skipping": done["time_points"] * len(self._checked.rules),
         }
-        return Run(watch.seconds, watch.cpu_seconds, facts, time_points, found, done.bytes, more)
+        return Run(watch.seconds, watch.cpu_seconds, facts, time_points, found, done["bytes"], more)
 
 
 class WholeTimeline:
@@ -92,7 +91,7 @@ class WholeTimeline:
             session.append(_made(self._batch))
             rows = interval_answers(session.advance(self._last)).rows()
         found = sum(map(len, rows.values()))
-        size = stats(session).bytes
+        size = session.engine.stats()["bytes"]
         return Run(watch.seconds, watch.cpu_seconds, self._facts, self._last, found, size)
 
 
@@ -135,13 +134,6 @@ class Changes:
             args = tuple(arg[begin_order] for arg in begin.args)
             answer[signature] = Rows(begin.begin[begin_order], end.end[end_order], args)
         return answer
-
-
-def stats(session: Session) -> Stats:
-    """The statistics of a session's interval engine."""
-    if not isinstance(session.engine, IntervalEngine):
-        raise TypeError("the session has another engine")
-    return session.engine.stats()
 
 
 def interval_answers(answers: Answers) -> IntervalAnswers:

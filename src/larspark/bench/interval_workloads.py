@@ -18,7 +18,7 @@ from larspark.bench.generated_streams import (
     thirds,
     unique_pairs,
 )
-from larspark.bench.interval_contestant import Changes, began, interval_answers, stats
+from larspark.bench.interval_contestant import Changes, began, interval_answers
 from larspark.bench.workload import Run, Stopwatch, Workload
 from larspark.run.session import Session
 
@@ -197,5 +197,5 @@ class OverTheGap:
             found += began(interval_answers(session.advance(self._last)))
         facts, time_points = len(self._after), self._last - _BUSY
         more = {"milliseconds": round(watch.seconds * 1000, 3)}
-        size = stats(session).bytes
+        size = session.engine.stats()["bytes"]
         return Run(watch.seconds, watch.cpu_seconds, facts, time_points, found, size, more)

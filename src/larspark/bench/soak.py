@@ -9,7 +9,7 @@ from pathlib import Path
 from larspark.base.facts import Row, RowBatch
 from larspark.bench.contest import Measurement, Progress
 from larspark.bench.generated_streams import endless_retrieval, jobs
-from larspark.bench.interval_contestant import began, interval_answers, stats
+from larspark.bench.interval_contestant import began, interval_answers
 from larspark.bench.ticker_workloads import b1
 from larspark.bench.workload import Stopwatch, checked_program, no_garbage_collection
 from larspark.run.protocol import Settings
@@ -47,7 +47,7 @@ def soak(bench: str, time_points: int, progress: Progress) -> Iterator[Measureme
                 for t, batch in enumerate(batches, first):
                     session.append(batch)
                     found += began(interval_answers(session.advance(t)))
-        done = stats(session)
+        done = session.engine.stats()
         facts = RATE * length
         yield Measurement(
             bench,
@@ -56,15 +56,15 @@ def soak(bench: str, time_points: int, progress: Progress) -> Iterator[Measureme
             "interval",
             watch.seconds / facts * 1e9,
             watch.seconds / length * 1e6,
-            done.bytes,
+            done["bytes"],
             more={
                 "cpu_ns_per_fact": round(watch.cpu_seconds / facts * 1e9, 1),
                 "part": part + 1,
                 "facts": facts,
                 "time_points": length,
                 "intervals": found,
-                "rows": done.rows,
-                "bytes_per_row": round(done.bytes / max(1, done.rows), 1),
+                "rows": done["rows"],
+                "bytes_per_row": round(done["bytes"] / max(1, done["rows"]), 1),
                 "resident_bytes": resident_bytes(),
             },
         )

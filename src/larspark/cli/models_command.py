@@ -12,7 +12,6 @@ from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
     DialectOption,
-    EngineName,
     EngineOption,
     FromOption,
     HindsightOption,
@@ -28,6 +27,7 @@ from larspark.cli.options import (
     UntilOption,
 )
 from larspark.run.protocol import Model, Settings
+from larspark.run.registry import AUTO
 from larspark.show.terminal import Writer, errors, print_notes, print_skipped, writer
 
 
@@ -51,7 +51,7 @@ def models(
     ] = False,
     closest: Annotated[bool, typer.Option("--closest", help="The one that a run follows.")] = False,
     background: BackgroundFiles = None,
-    engine: EngineOption = EngineName.AUTO,
+    engine: EngineOption = AUTO,
     start: FromOption = None,
     hindsight: HindsightOption = False,
     until: UntilOption = None,
@@ -71,7 +71,7 @@ def models(
     loaded = load_program(program, dialect)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
     settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
-    session = api.open_session(loaded, background_facts(background), engine.value, settings)
+    session = api.open_session(loaded, background_facts(background), engine, settings)
     api.feed(session, source, at, hindsight=hindsight)
     found = True
     with writer(None, json) as out:

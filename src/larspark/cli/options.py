@@ -9,6 +9,7 @@ import typer
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.spelling import Vocabulary
 from larspark.language import DIALECTS
+from larspark.run.registry import AUTO, ENGINES
 
 
 def existing(path: Path | None) -> Path | None:
@@ -53,12 +54,13 @@ class Where(StrEnum):
     SPARK = "spark"
 
 
-class EngineName(StrEnum):
-    AUTO = "auto"
-    INTERVAL = "interval"
-    ASP = "asp"
-    TMS = "tms"
-    ORACLE = "oracle"
+_ENGINES = (AUTO, *ENGINES)
+
+
+def _known_engine(name: str) -> str:
+    if name not in _ENGINES:
+        raise typer.BadParameter(f"'{name}' is not one of {', '.join(_ENGINES)}")
+    return name
 
 
 # The help of a command shows its options in these groups.
@@ -88,7 +90,15 @@ BackgroundFiles = Annotated[
     ),
 ]
 EngineOption = Annotated[
-    EngineName, typer.Option("--engine", "-e", help="The engine.", rich_help_panel=ENGINE)
+    str,
+    typer.Option(
+        "--engine",
+        "-e",
+        help="The engine that evaluates the program.",
+        metavar=f"[{'|'.join(_ENGINES)}]",
+        callback=_known_engine,
+        rich_help_panel=ENGINE,
+    ),
 ]
 DialectOption = Annotated[
     str | None,

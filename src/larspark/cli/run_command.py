@@ -17,7 +17,6 @@ from larspark.cli.options import (
     BackgroundFiles,
     ClockOption,
     DialectOption,
-    EngineName,
     EngineOption,
     EveryOption,
     FollowOption,
@@ -44,6 +43,7 @@ from larspark.cli.spark_run import answers_on_spark
 from larspark.feeds.live import Recording
 from larspark.run.emit_policy import Every, Occasions
 from larspark.run.protocol import Answers, Settings
+from larspark.run.registry import AUTO
 from larspark.run.replay import live, replay
 from larspark.run.session import Session
 from larspark.show.run_notes import Arrivals, unmatched_notes
@@ -64,7 +64,7 @@ def run(
     program: ProgramFile,
     stream: StreamPlace,
     background: BackgroundFiles = None,
-    engine: EngineOption = EngineName.AUTO,
+    engine: EngineOption = AUTO,
     start: FromOption = None,
     to: Annotated[
         int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
@@ -138,16 +138,14 @@ def run(
     session: Session | None = None
     notes: Sequence[str] = ()
     if where is Where.LOCAL:
-        session = api.open_session(loaded, given, engine.value, settings)
+        session = api.open_session(loaded, given, engine, settings)
     checked = loaded.check(given, settings=settings).checked if session is None else session.checked
     print_problems(checked.warnings)
     pieces: Iterable[Answers]
     with ExitStack() as stack:
         if session is None:
             out = stack.enter_context(writer(output, json))
-            pieces, notes = answers_on_spark(
-                loaded, source, given, engine.value, settings, last, seen
-            )
+            pieces, notes = answers_on_spark(loaded, source, given, engine, settings, last, seen)
         elif live_source is None:
             batches = stack.enter_context(reading_progress(source, source.batches()))
             out = stack.enter_context(writer(output, json))

@@ -12,7 +12,6 @@ from larspark.cli.options import (
     TIMELINE,
     BackgroundFiles,
     DialectOption,
-    EngineName,
     EngineOption,
     FromOption,
     HindsightOption,
@@ -26,6 +25,7 @@ from larspark.cli.options import (
     existing,
 )
 from larspark.run.protocol import Settings
+from larspark.run.registry import AUTO
 from larspark.run.session import Session
 from larspark.show.terminal import print_notes, print_skipped, write_file, writer
 from larspark.show.timeline.picture import Scene, picture_run, picture_stream
@@ -46,7 +46,7 @@ def show(
         ),
     ] = None,
     background: BackgroundFiles = None,
-    engine: EngineOption = EngineName.AUTO,
+    engine: EngineOption = AUTO,
     start: FromOption = None,
     to: Annotated[
         int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
@@ -83,7 +83,7 @@ def show(
         source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
         settings = Settings(start, hindsight, until)
         checked, atoms = api.prepare(loaded, background_facts(background), settings)
-        session = Session(checked, atoms, engine.value, settings)
+        session = Session(checked, atoms, engine, settings)
         picture = picture_run(session, checked, source.batches(), settings, scene)
         print_notes(session.notes)
     if svg is not None:

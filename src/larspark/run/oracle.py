@@ -6,9 +6,10 @@ from dataclasses import replace
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element
 from larspark.base.facts import AnyBatch
+from larspark.base.problems import Problem
 from larspark.meaning.output_stream import Oracle
 from larspark.run.answers import ListedModels, PointAnswers
-from larspark.run.protocol import Model, Point, Settings
+from larspark.run.protocol import EngineKind, Model, Point, Settings
 from larspark.run.state import State, atom_fields, atom_of
 
 
@@ -76,6 +77,10 @@ class OracleEngine(ListedModels):
             oracle.step(self._elements, point)
         return oracle
 
+    def stats(self) -> dict[str, int]:
+        """What is kept: all elements of the stream."""
+        return {"elements": len(self._elements)}
+
     def save(self) -> State:
         """The elements, and what was answered last."""
         oracle = self._oracle
@@ -132,3 +137,10 @@ class OracleEngine(ListedModels):
         # What the last tick says is what later time points follow and remember.
         oracle.follow(answer, t)
         return ticks
+
+
+def _no_obstacles(checked: Checked, settings: Settings) -> tuple[Problem, ...]:
+    return ()
+
+
+ORACLE = EngineKind("oracle", OracleEngine, _no_obstacles, "every program", several_models=True)

@@ -1,12 +1,15 @@
-"""What every engine offers, and what it gives back."""
+"""The interface of engines: what they take, what they return, and what each kind can do."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from larspark.base.atoms import Atom
+from larspark.analysis.checked import Checked
+from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch
+from larspark.base.problems import Problem
 from larspark.run.state import State
 
 
@@ -91,6 +94,9 @@ class Engine(Protocol):
     def brave(self, at: int) -> Model | None:
         """What at least one answer stream at a time point holds; None without one."""
 
+    def stats(self) -> dict[str, int]:
+        """What the engine holds and has done, by name; each engine counts what matters to it."""
+
     def save(self) -> State:
         """Everything that later answers depend on, which shares nothing with the engine."""
 
@@ -99,3 +105,48 @@ class Engine(Protocol):
 
         One that cannot be read raises an error of `state.MALFORMED` and changes nothing.
         """
+
+
+class Derived(NamedTuple):
+    """Derived rows of a predicate: atoms at the evaluation time, or pinned to time points."""
+
+    signature: Signature
+    pinned: bool
+
+
+class StageEngine(Engine, Protocol):
+    """An engine that exchanges derived rows with the engines of other stages."""
+
+    def import_derived(
+        self,
+        given: Iterable[Signature],
+        tables: Iterable[tuple[Derived, pa.Table]],
+        wanted: Iterable[Signature],
+    ) -> None:
+        """Before the first answer: rows that other stages derive, and the predicates to export."""
+
+    def export_derived(self, first: int, last: int) -> Iterator[tuple[Derived, pa.Table]]:
+        """The rows derived within [first, last] of the predicates to export."""
+
+
+Make: TypeAlias = Callable[[Checked, Iterable[Atom], Settings], Engine]
+Obstacles: TypeAlias = Callable[[Checked, Settings], Iterable[Problem]]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKind:
+    """An engine by name, and what it can do.
+
+    `obstacles` gives what in a program the engine cannot run, `runs` says in words what it can.
+    """
+
+    name: str
+    make: Make
+    obstacles: Obstacles
+    runs: str
+    # Finds several answer streams, or none; the others run only programs that have exactly one.
+    several_models: bool = False
+    # Stops an evaluation when the time limit is over.
+    time_limit: bool = False
+    # Is a `StageEngine`.
+    stages: bool = False

@@ -15,7 +15,7 @@ from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language import program_text
 from larspark.run.protocol import Answers, Engine, Model, Settings
-from larspark.run.registry import WATCHING, choose, make_engine
+from larspark.run.registry import engine_kind, make_engine
 from larspark.run.state import (
     MALFORMED,
     SavedState,
@@ -78,8 +78,8 @@ class Session:
         # The timeline starts with the first time point that is heard of, unless it was given.
         self.start = settings.start
         self.answered: int | None = None
-        self.engine_name = choose(checked, settings).name if engine == "auto" else engine
-        self.engine: Engine = make_engine(self.engine_name, checked, self._background, settings)
+        self.kind = engine_kind(engine, checked, settings)
+        self.engine: Engine = make_engine(self.kind, checked, self._background, settings)
 
     @cached_property
     def _identity(self) -> str:
@@ -90,9 +90,9 @@ class Session:
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
         told = tuple(getattr(self.engine, "notes", ()))
-        if self._settings.time_limit is None or self.engine_name in WATCHING:
+        if self._settings.time_limit is None or self.kind.time_limit:
             return told
-        return (*told, f"the engine `{self.engine_name}` evaluates without a time limit")
+        return (*told, f"the engine `{self.kind.name}` evaluates without a time limit")
 
     @property
     def warnings(self) -> list[str]:
@@ -153,7 +153,7 @@ class Session:
     def save(self) -> bytes:
         """The whole state, from which `restore` continues."""
         header = SessionHeader(
-            self.engine_name,
+            self.kind.name,
             self._settings,
             self.start,
             self.answered,
@@ -169,7 +169,7 @@ class Session:
         header, saved = read_session(data)
         if saved.program != self._identity:
             raise refused("the saved state belongs to another program or other background data")
-        if header.engine != self.engine_name:
+        if header.engine != self.kind.name:
             raise refused(f"the saved state belongs to the engine `{header.engine}`")
         if header.settings != self._settings:
             raise refused("the saved state was made with other settings")

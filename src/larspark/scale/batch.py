@@ -69,9 +69,9 @@ def run(
     prepared = prepare(program, background, engine, settings, requested, in_stages=True)
     sources = _sources(facts, time, map, order)
     pending = run_prepared(prepared, sources, to=to, on_error=on_error)
-    if prepared.engine == "interval":
+    if not prepared.engine.several_models:
         return pending.answers
-    # Other engines also give rows for time points without an answer stream, and notes.
+    # Such engines also give rows for time points without an answer stream, and notes.
     return pending.answers.dropna().where("`from` <= `to`")
 
 

@@ -10,18 +10,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
-from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.analysis.partition import Key
 from larspark.analysis.stages import Stage, find_stages, kept_apart, restricted
 from larspark.base.atoms import Atom, Signature, atom_text
-from larspark.base.problems import LarsparkError, Problem, Severity
-from larspark.feeds import parse_ground_atom, read_background
-from larspark.language import parse_program, program_text, tree
+from larspark.base.problems import LarsparkError, Problem
+from larspark.language import program_text, tree
 from larspark.language.tree import Rule
 from larspark.logic.traversal import witnesses
-from larspark.run.protocol import Settings
-from larspark.run.registry import choose
+from larspark.run.prepare import prepare as prepare_program
+from larspark.run.protocol import EngineKind, Settings
 from larspark.run.session import Session
 from larspark.scale.buckets import bucket
 from larspark.scale.cuts import Cuts, counts_tuples, find_cuts, own_windows
@@ -99,12 +97,8 @@ def load(text: str) -> Loaded:
         everywhere=tuple((name, arity) for name, arity in data.pop("everywhere")),
         **data,
     )
-    parsed = parse_program(job.program)
-    if parsed.program is None:
-        raise LarsparkError(parsed.problems)
-    atoms = frozenset(map(parse_ground_atom, job.background))
-    signatures = {atom.signature for atom in atoms}
-    checked = check(parsed.program, signatures, ends=job.until is not None)
+    settings = Settings(until=job.until)
+    checked, atoms = prepare_program(job.program, job.background, settings, read_files=False)
     stages: tuple[Stage, ...] = ()
     shard_local: frozenset[Signature] = frozenset()
     if job.stage is not None:
@@ -144,7 +138,7 @@ class Prepared:
 
     checked: Checked
     background: frozenset[Atom]
-    engine: str
+    engine: EngineKind
     settings: Settings
     cuts: Cuts
     requested: RequestedCuts
@@ -193,7 +187,7 @@ class Prepared:
         return Job(
             program=program_text(self.checked.program),
             background=tuple(sorted(map(atom_text, self.background))),
-            engine=self.engine,
+            engine=self.engine.name,
             hindsight=self.settings.hindsight,
             until=self.settings.until,
             end=end,
@@ -228,48 +222,26 @@ def prepare(
 
     `in_stages` allows the run to be done in stages.
     """
-    syntax = _parsed_program(program)
-    atoms = _background(background, syntax)
-    checked = _checked(syntax, atoms, settings)
-    # Chosen on the driver, because executors may have other packages installed.
-    engine = choose(checked, settings).name if engine == "auto" else engine
+    checked, atoms = prepare_program(program, background, settings)
+    _refuse_own_windows(checked)
+    # An engine that does not support the program raises here, not on an executor. It is chosen on
+    # the driver, because executors may have other packages installed.
+    kind = Session(checked, atoms, engine, settings).kind
     cuts = find_cuts(checked, every_model)
-    if not in_stages or engine != "interval":
+    if not in_stages or not kind.stages:
         cuts = replace(cuts, stages=())
     cuts = allowed_cuts(cuts, settings.hindsight, requested)
-    # An engine that does not support the program raises here, not on an executor.
-    Session(checked, atoms, engine, settings)
-    return Prepared(checked, atoms, engine, settings, cuts, requested, every_model)
+    return Prepared(checked, atoms, kind, settings, cuts, requested, every_model)
 
 
 def _key_list(key: Key | None) -> tuple[tuple[str, int, int], ...]:
     return tuple((*predicate, place) for predicate, place in (key or {}).items())
 
 
-def _parsed_program(program: str | tree.Program) -> tree.Program:
-    if isinstance(program, tree.Program):
-        return program
-    parsed = parse_program(program)
-    if parsed.program is None:
-        raise LarsparkError(parsed.problems)
-    return parsed.program
-
-
-def _background(given: Iterable[Atom | str], syntax: tree.Program) -> frozenset[Atom]:
-    """All background data, read on the driver: executors need no files."""
-    atoms = {parse_ground_atom(atom) if isinstance(atom, str) else atom for atom in given}
-    for source in syntax.backgrounds:
-        atoms.update(read_background(source.path, source.signature))
-    return frozenset(atoms)
-
-
-def _checked(syntax: tree.Program, atoms: frozenset[Atom], settings: Settings) -> Checked:
-    signatures = {atom.signature for atom in atoms}
-    checked = check(syntax, signatures, ends=settings.until is not None)
-    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
+def _refuse_own_windows(checked: Checked) -> None:
+    problems = []
     for name in own_windows(checked):
         message = f"the window `{name}` is registered in this process only"
-        errors.append(Problem("L486", message, hint="run this program locally"))
-    if errors:
-        raise LarsparkError(errors)
-    return checked
+        problems.append(Problem("L486", message, hint="run this program locally"))
+    if problems:
+        raise LarsparkError(problems)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from larspark.base.atoms import Signature, atom_text
 from larspark.base.facts import ColumnBatch, Segment
 from larspark.run.protocol import Answers
+from larspark.run.registry import ENGINES
 from larspark.run.session import Session
 from larspark.scale.job import Loaded
 from larspark.scale.table_facts import ORDER
@@ -69,7 +70,7 @@ def shard_answers(answers: Answers, shard: int, loaded: Loaded) -> pa.Table:
     A row without an atom marks time points without an answer stream.
     """
     table = _owned(answers, shard, loaded)
-    if loaded.job.engine == "interval" or shard > 0:
+    if not ENGINES[loaded.job.engine].several_models or shard > 0:
         return table
     return pa.concat_tables([table, _inconsistent(answers)])
 

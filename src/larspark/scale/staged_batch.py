@@ -21,10 +21,10 @@ from larspark.base.atoms import Signature
 from larspark.base.facts import ColumnBatch
 from larspark.base.problems import LarsparkError
 from larspark.feeds import parse_ground_atom
-from larspark.run.interval.engine import IntervalEngine
 from larspark.run.interval.interval_answers import IntervalAnswers
-from larspark.run.interval.stage_exchange import Derived, constants_of
-from larspark.run.protocol import Answers, Settings
+from larspark.run.interval.stage_exchange import constants_of
+from larspark.run.protocol import Answers, Derived, Settings, StageEngine
+from larspark.run.registry import stage_engine
 from larspark.run.session import Session
 from larspark.scale import parquet_files as files
 from larspark.scale import piece_step as step
@@ -135,7 +135,7 @@ def stage_messages(
     return messages
 
 
-def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, IntervalEngine]:
+def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, StageEngine]:
     """A session of a stage, with those of the program's own facts that the shard owns."""
     job, checked = loaded.job, loaded.checked
     if job.grid.shards > 1:
@@ -143,9 +143,7 @@ def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, IntervalEng
         checked = replace(checked, elements=tuple(e for e in own if loaded.owner(e.atom) == shard))
     settings = Settings(start, job.hindsight, job.until)
     session = Session(checked, loaded.background, job.engine, settings)
-    if not isinstance(session.engine, IntervalEngine):
-        raise TypeError("only the interval engine runs in stages")
-    return session, session.engine
+    return session, stage_engine(session.kind, session.engine)
 
 
 def _addressed(

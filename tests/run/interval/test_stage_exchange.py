@@ -13,8 +13,7 @@ from larspark.base.atoms import Signature
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError
 from larspark.run.interval.engine import IntervalEngine
-from larspark.run.interval.stage_exchange import Derived
-from larspark.run.protocol import Settings
+from larspark.run.protocol import Derived, Settings
 from larspark.run.session import Session
 
 CASES = 250

@@ -1,7 +1,7 @@
 """The interval engine: stratified programs, worked off as intervals of evaluation time."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 from weakref import ref
 
 import pyarrow as pa
@@ -29,36 +29,17 @@ from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
 from larspark.run.interval.network_builder import Builder
 from larspark.run.interval.run_clock import Clock
-from larspark.run.interval.stage_exchange import (
-    Derived,
-    StageExchange,
-    exported_table,
-    imported_chunks,
-)
+from larspark.run.interval.stage_exchange import StageExchange, exported_table, imported_chunks
 from larspark.run.interval.tuple_windows import Arrived
-from larspark.run.protocol import Answers, Model, Point, Settings
+from larspark.run.protocol import Answers, Derived, Model, Point, Settings
 from larspark.run.state import State, nested, of_part
 
 # After so many steps everything is looked through for what can be forgotten.
 _HOUSEKEEPING = 128
+_COUNTED = ("rows", "bytes", "time_points", "fired", "joined", "derived", "skipped")
 
 # Elements of the stream; and in a stage also what others derived.
 Given: TypeAlias = Signature | Derived
-
-
-class Stats(NamedTuple):
-    """What an engine holds and has done."""
-
-    # Rows in all stores, and the memory they take.
-    rows: int
-    bytes: int
-    time_points: int
-    # Rules fired, formulas looked up with a result, rows derived.
-    fired: int
-    joined: int
-    derived: int
-    # Firings that a rule-by-rule evaluation at every time point would have tried in vain.
-    skipped: int
 
 
 class IntervalEngine(ListedModels):
@@ -208,16 +189,21 @@ class IntervalEngine(ListedModels):
         self._constants, self._arrivals, self._network = constants, arrivals, network
         self._start, self._answered, self._arrived = start, answered, arrived
 
-    def stats(self) -> Stats:
-        """What the engine holds, and what it has done and need not do."""
-        if self._network is None:
-            return Stats(0, 0, 0, 0, 0, 0, 0)
-        self._network.expire()
-        sizes = [keeper.size() for keeper in self._network.keepers]
-        tally = self._network.tally
-        heads = [head for found in self._network.heads.values() for head in found.values()]
+    def stats(self) -> dict[str, int]:
+        """Rows in all stores and their bytes; time points answered; the work done and avoided.
+
+        `fired` are rules, `joined` formulas looked up with a result, `derived` rows; `skipped` are
+        firings that a rule-by-rule evaluation at every time point would have tried in vain.
+        """
+        network = self._network
+        if network is None:
+            return dict.fromkeys(_COUNTED, 0)
+        network.expire()
+        sizes = [keeper.size() for keeper in network.keepers]
+        tally = network.tally
+        heads = [head for found in network.heads.values() for head in found.values()]
         possible = tally.time_points * len(self._checked.rules)
-        return Stats(
+        counted = (
             sum(rows for rows, _ in sizes),
             sum(size for _, size in sizes),
             tally.time_points,
@@ -226,6 +212,7 @@ class IntervalEngine(ListedModels):
             sum(head.store.read for head in heads),
             max(0, possible - tally.fired),
         )
+        return dict(zip(_COUNTED, counted, strict=True))
 
     def _close_answers(self) -> None:
         """Copy the rows of the last answers, if they are still in use, before they change."""

@@ -16,8 +16,8 @@ from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread, State
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.session_windows import TupleNode
-from larspark.run.interval.stage_exchange import Derived
 from larspark.run.interval.tuple_windows import Arrived
+from larspark.run.protocol import Derived
 
 
 @dataclass(slots=True)

@@ -29,7 +29,8 @@ from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
 from larspark.run.interval.network import Memory, Network, Recomputed, Recursion, RememberedRows
 from larspark.run.interval.nodes import Distinct, Fan, Keeper
 from larspark.run.interval.run_clock import Clock
-from larspark.run.interval.stage_exchange import Derived, StageExchange
+from larspark.run.interval.stage_exchange import StageExchange
+from larspark.run.protocol import Derived
 
 
 def read_twice(plan: Plan) -> set[Signature]:

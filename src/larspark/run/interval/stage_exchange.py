@@ -9,7 +9,6 @@ Exchanged rows are final: they are never retracted.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,20 +19,14 @@ from larspark.run.interval.arrivals import Chunk
 from larspark.run.interval.interning import TABLE, Constants, decode, tags
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
 from larspark.run.interval.nodes import Distinct, cut_rows
+from larspark.run.protocol import Derived
 
 _CONSTANTS = b"constants"
 
 
-class Derived(NamedTuple):
-    """The derived rows of a predicate: at the evaluation time, or pinned to time points."""
-
-    signature: Signature
-    pinned: bool
-
-    @property
-    def arguments(self) -> int:
-        """The column of the first argument."""
-        return TO + 1 + self.pinned
+def _arguments(derived: Derived) -> int:
+    """The column of the first argument."""
+    return TO + 1 + derived.pinned
 
 
 @dataclass(slots=True)
@@ -108,7 +101,7 @@ def imported_chunks(
 
 def exported_table(derived: Derived, rows: Ints, values: Sequence[Constant]) -> pa.Table:
     """Rows as a table of integers, together with the constants that their codes refer to."""
-    codes = rows[:, derived.arguments :]
+    codes = rows[:, _arguments(derived) :]
     places = np.unique(codes[tags(codes) == TABLE])
     used = {str(code): decode(code, values) for code in places.tolist()}
     names = ["from", "to", *(["t"] if derived.pinned else []), *map(str, range(codes.shape[1]))]
@@ -136,7 +129,7 @@ def _coded(derived: Derived, table: pa.Table, constants: Constants) -> Ints:
         before = np.array([int(code) for code in used], np.int64)
         after = np.array([constants.code(value) for value in used.values()], np.int64)
         order = np.argsort(before)
-        codes = rows[:, derived.arguments :]
+        codes = rows[:, _arguments(derived) :]
         text = tags(codes) == TABLE
         codes[text] = after[order][np.searchsorted(before[order], codes[text])]
     return rows

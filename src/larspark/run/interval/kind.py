@@ -1,14 +1,14 @@
-"""What the interval engine does not support, found before a run."""
+"""The engine `interval`: how it is made, what it can do, and which programs it cannot run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from larspark.analysis.checked import Checked
-from larspark.base.atoms import Signature
+from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.plan.build import plan
 from larspark.plan.literals import cannot
 from larspark.plan.operators import Mode, Plan, Seen, formulas, is_recomputed, retracting_rules
-from larspark.run.protocol import Settings
+from larspark.run.protocol import Engine, EngineKind, Settings
 
 
 def obstacles(checked: Checked, settings: Settings) -> list[Problem]:
@@ -57,3 +57,19 @@ def _formula_obstacles(
             seen.origin,
             "leave the time point out: background data holds always",
         )
+
+
+def _make(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:
+    # Imported when an engine is made: Numba takes its time to load.
+    from larspark.run.interval.engine import IntervalEngine
+
+    return IntervalEngine(checked, background, settings)
+
+
+INTERVAL = EngineKind(
+    "interval",
+    _make,
+    obstacles,
+    "one answer stream, and every formula maps to intervals",
+    stages=True,
+)

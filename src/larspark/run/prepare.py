@@ -1,0 +1,60 @@
+"""From a program and its background data to what an engine needs: parse, read, check, or raise."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from larspark.analysis.check import check
+from larspark.analysis.checked import Checked
+from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Severity
+from larspark.feeds import parse_ground_atom, read_background
+from larspark.language import Parsed, parse_program, tree
+from larspark.run.protocol import Settings
+
+
+class Prepared(NamedTuple):
+    """A program that is ready to run, with all its background data."""
+
+    checked: Checked
+    background: frozenset[Atom]
+
+
+def prepare(
+    program: str | tree.Program,
+    background: Iterable[Atom | str] = (),
+    settings: Settings = Settings(),  # noqa: B008 - a named tuple cannot change
+    *,
+    read_files: bool = True,
+) -> Prepared:
+    """The program checked against its background data, or everything that is wrong with it.
+
+    `read_files=False` is for executors: the background files of the program were read already, and
+    are among the data given.
+    """
+    syntax = accepted(parse_program(program)) if isinstance(program, str) else program
+    atoms = set(ground_atoms(background))
+    for source in syntax.backgrounds if read_files else ():
+        atoms.update(read_background(source.path, source.signature))
+    checked = checked_with(syntax, atoms, settings)
+    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
+    if errors:
+        raise LarsparkError(errors)
+    return Prepared(checked, frozenset(atoms))
+
+
+def accepted(parsed: Parsed) -> tree.Program:
+    """The program that was parsed; raises what is wrong with it."""
+    if parsed.program is None:
+        raise LarsparkError(parsed.problems)
+    return parsed.program
+
+
+def checked_with(program: tree.Program, background: Iterable[Atom], settings: Settings) -> Checked:
+    """What is known about a program before it runs; problems are part of it, not raised."""
+    signatures = {atom.signature for atom in background}
+    return check(program, signatures, ends=settings.until is not None)
+
+
+def ground_atoms(given: Iterable[Atom | str]) -> Iterator[Atom]:
+    """Atoms that are given as such or as text."""
+    return (parse_ground_atom(item) if isinstance(item, str) else item for item in given)
