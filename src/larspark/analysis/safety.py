@@ -69,7 +69,9 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
             yield from _aggregate_problems(part)
     places = dict(_first_places(body))
     awaited = _awaited(body, bound)
-    unbound = [name for name in places if name not in bound and name not in awaited]
+    missing = [name for name in places if name not in bound]
+    # If all of them wait for each other, each is reported.
+    unbound = [name for name in missing if name not in awaited] or missing
     if not unbound:
         return
     names = Vocabulary(bound)

@@ -107,6 +107,7 @@ def test_tuple_windows_are_refused_with_the_reason() -> None:
             "too many combinations",
         ),
         ("alarm(M) :- [12] always (hot(M) or loud(M)).", "alternatives over time"),
+        ("alarm(M) :- 2 < count of [5] hot(M) by M.", "do not support aggregates"),
     ],
 )
 def test_what_cannot_be_unfolded_is_refused_with_the_reason(program: str, words: str) -> None:
