@@ -102,7 +102,7 @@ class _Order:
         self._times, self._atoms, self._first_t, self._last_t = [], [], None, None
         if self._reading.first_t is None:
             self._reading.first_t = first_t
-            if rows and first_t != rows[0].t:
+            if first_t != (rows[0].t if rows else last_t):
                 # Time advanced before the first fact, and the timeline begins there.
                 yield RowBatch([], first_t)
         self._reading.facts += len(rows)
