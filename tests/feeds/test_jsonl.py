@@ -80,7 +80,12 @@ BAD_LINES = [
     ("[36]", 1, f"L308: a list is not an object{EXAMPLE}"),
     ("36", 1, f"L308: a number is not an object{EXAMPLE}"),
     ("null", 1, f"L308: null is not an object{EXAMPLE}"),
-    ('{"atom": "a"}', 1, f"L309: the key `t` is missing{EXAMPLE}"),
+    (
+        '{"atom": "a"}',
+        1,
+        f"L309: the key `t` is missing{EXAMPLE}; in a live run, `--clock 1s` takes the time of"
+        " arrival",
+    ),
     ('{"t": 40, "atmo": "a"}', 12, "L309: unknown key `atmo`\n  hint: did you mean `atom`?"),
     (
         '{"t": 40, "x": 1}',

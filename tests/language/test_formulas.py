@@ -198,9 +198,9 @@ def test_windows_of_every_kind_are_read(text: str, window: Window) -> None:
 def test_now_is_the_evaluation_time_where_a_term_is_wanted() -> None:
     binder = "[0] @now true"
     for text, full in (
-        ("p(now)", f"p(now) and {binder}"),
-        ("p(X), X < now - 3", f"p(X) and X < now - 3 and {binder}"),
-        ("some @now p", f"some @now p and {binder}"),
+        ("p(now)", f"{binder} and p(now)"),
+        ("p(X), X < now - 3", f"{binder} and p(X) and X < now - 3"),
+        ("some @now p", f"{binder} and some @now p"),
         (f"p(now), {binder}", f"p(now) and {binder}"),
     ):
         formula = parse_formula(text).formula

@@ -129,7 +129,7 @@ def by_evaluation_context(
     context = EvaluationContext(elements, BACKGROUND, View(0, END), t, ())
     for element in undecided:
         context.add_possible(element)
-    return Matcher(MatchSource(context)).bindings((asked,), t)
+    return Matcher(MatchSource(context, frozenset())).bindings((asked,), t)
 
 
 @settings(max_examples=500, deadline=None)

@@ -82,7 +82,11 @@ def test_programs_of_any_kind_give_the_same_answers_in_any_pieces() -> None:
         except LarsparkError:
             continue
         elements = list(case.elements)
-        tried |= compare(random, case.program, case.background, elements, settings, case.to)
+        try:
+            tried |= compare(random, case.program, case.background, elements, settings, case.to)
+        except LarsparkError as error:
+            # A time variable without an end is seen only when the program runs.
+            assert error.problems[0].code == "L403"
     assert {(1, 1), (1, 2), (1, 4)} <= tried
 
 

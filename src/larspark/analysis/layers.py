@@ -19,10 +19,10 @@ from larspark.logic.traversal import occurrences
 
 def layers(checked: Checked) -> list[tuple[Rule, ...]]:
     """The rules from the lowest layer to the highest; one layer if no aggregate asks for more."""
-    home = _components(checked)
     aggregated = [_aggregated(rule) & checked.derived for rule in checked.rules]
     if not any(aggregated):
         return [checked.rules]
+    home = _components(checked)
     level: dict[int, int] = {}
     # Components have larger numbers than those that they depend on.
     for number in range(max(home.values()) + 1):

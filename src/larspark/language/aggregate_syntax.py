@@ -270,7 +270,7 @@ def _with_now(head: Formula | None, literals: Sequence[Literal]) -> Sequence[Lit
     used = {name for literal in literals for name in _all_names(literal)}
     used.update(_names(head) if head is not None else ())
     binder = Windowed(TimeWindow(0), At(NOW, Truth(True)))
-    return (*literals, binder) if NOW.name in used and binder not in literals else literals
+    return (binder, *literals) if NOW.name in used and binder not in literals else literals
 
 
 def _shared(aggregate: Aggregate, outside: set[str]) -> tuple[Variable, ...]:

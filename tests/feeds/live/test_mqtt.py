@@ -97,9 +97,10 @@ def test_a_full_queue_holds_the_broker_back_and_loses_nothing(broker):
     with publisher(broker) as client:
         for number in range(100):
             client.publish("events", fact(number), qos=1)
-        wait_for(lambda: subscriber.stream.facts == 100)
+        wait_for(lambda: len(set(subscriber.found)) == 100)
     subscriber.stop()
-    assert subscriber.found == [f"p({number})" for number in range(100)]
+    # A client that had to connect again sends what was not acknowledged once more.
+    assert list(dict.fromkeys(subscriber.found)) == [f"p({number})" for number in range(100)]
 
 
 def test_with_the_broker_killed_and_started_again_the_counts_add_up(broker):
@@ -107,7 +108,7 @@ def test_with_the_broker_killed_and_started_again_the_counts_add_up(broker):
     with publisher(broker) as client:
         for number in range(200):
             client.publish("events", fact(number), qos=1)
-        wait_for(lambda: len(subscriber.found) == 200)
+        wait_for(lambda: len(set(subscriber.found)) == 200)
         broker.kill()
         wait_for(lambda: subscriber.stream.traffic.breaks == 1)
         # The publisher keeps these, and the broker gets them before or after we are back.

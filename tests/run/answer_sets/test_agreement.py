@@ -29,7 +29,7 @@ from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 from larspark.run.answer_sets.stepping import SteppingEngine
 from larspark.run.oracle import OracleEngine
 from larspark.run.protocol import Engine, Settings
-from larspark.run.registry import make_engine
+from larspark.run.registry import ENGINES, make_engine
 
 seeds = st.integers(0, 2**32)
 Made = TypeVar("Made", bound=Engine)
@@ -51,7 +51,7 @@ def maintained(checked: Checked, settings: Settings) -> SteppingEngine:
 
 
 def intervals(checked: Checked, settings: Settings) -> Engine:
-    return make_engine("interval", checked, (), settings)
+    return make_engine(ENGINES["interval"], checked, (), settings)
 
 
 def multiset(

@@ -117,8 +117,9 @@ class Generator:
             positive.extend(self.binders(positive))
         if random.random() < 0.15:
             positive.append(self.moment())
-        if random.random() < 0.1:
-            positive.append(Windowed(TimeWindow(0), At(NOW, Truth(True))))
+        if random.random() < 0.1 or NOW in variables(And(tuple(positive))):
+            # What the language adds wherever `now` is used.
+            positive.insert(0, Windowed(TimeWindow(0), At(NOW, Truth(True))))
         bound = [v for v in (*VARIABLES, *TIMES, NOW) if v.name in bound_variables(positive)]
         body: list[Formula] = list(positive)
         for _ in range(random.choice([0, 0, 0, 1, 1, 2])):

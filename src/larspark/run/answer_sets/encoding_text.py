@@ -1,7 +1,8 @@
 """Constants and the solver's symbols, one to one.
 
-Integers of 32 bits and text that the solver can hold are symbols of its own, which it orders as we
-do. Everything else is wrapped, so that the solver knows nothing but whether two are equal.
+Integers of 32 bits and text that the solver can hold are symbols of its own. It orders integers and
+text each as we do, but also one before the other, where we have no order. Everything else is
+wrapped, so that the solver knows nothing but whether two are equal.
 """
 
 import re
@@ -89,8 +90,8 @@ Calculation: TypeAlias = Callable[[Sequence[Constant]], Constant | None]
 class Text:
     """A core program as text.
 
-    With `ordered` the solver compares constants itself; otherwise every comparison but equality is
-    a function too.
+    With `ordered` the solver compares constants itself where it is known that both are numbers or
+    both are text; otherwise every comparison but equality is a function too.
     """
 
     def __init__(
@@ -137,8 +138,9 @@ class Text:
         heads = " ; ".join(names.atom(head) for head in rule.heads)
         body = [names.atom(atom) for atom in rule.positive]
         body += [f"not {names.atom(atom)}" for atom in rule.negative]
+        timed = _time_variables(rule)
         for condition in rule.conditions:
-            body += self._condition(condition, names)
+            body += self._condition(condition, names, timed)
         return f"{heads} :- {'; '.join(body)}."
 
     def _every(self, rule: AlwaysRule) -> str:
@@ -158,10 +160,12 @@ class Text:
             f"{head} :- {at_last}; not {spoilt}."
         )
 
-    def _condition(self, condition: CoreCondition, names: "_Names") -> list[str]:
+    def _condition(
+        self, condition: CoreCondition, names: "_Names", timed: frozenset[Term]
+    ) -> list[str]:
         match condition:
             case Test():
-                return [self._test(condition, names)]
+                return self._test(condition, names, timed)
             case InTimeline(term):
                 return [f"1 = @t({names.term(term)})"]
             case IsTime(term):
@@ -171,17 +175,37 @@ class Text:
             case _:
                 assert_never(condition)
 
-    def _test(self, test: Test, names: "_Names") -> str:
+    def _test(self, test: Test, names: "_Names", timed: frozenset[Term]) -> list[str]:
         operator, left, right = test.operator, test.left, test.right
         computed = isinstance(left, Arithmetic) or isinstance(right, Arithmetic)
-        if not computed and (self.ordered or operator in ("=", "!=")):
-            return f"{names.term(left)} {operator} {names.term(right)}"
+        if not computed:
+            written = f"{names.term(left)} {operator} {names.term(right)}"
+            if operator in ("=", "!="):
+                return [written]
+            guards = self._same_kind(left, right, names, timed) if self.ordered else None
+            if guards is not None:
+                return [written, *guards]
         if operator == "=" and isinstance(left, Variable):
             variables = dict.fromkeys(term_names(right))
             call = self._call(_value_of(right, tuple(variables)), variables, names)
-            return f"{names.term(left)} = {call}"
+            return [f"{names.term(left)} = {call}"]
         variables = dict.fromkeys((*term_names(left), *term_names(right)))
-        return f"1 = {self._call(_truth_of(test, tuple(variables)), variables, names)}"
+        return [f"1 = {self._call(_truth_of(test, tuple(variables)), variables, names)}"]
+
+    def _same_kind(
+        self, left: Term, right: Term, names: "_Names", timed: frozenset[Term]
+    ) -> list[str] | None:
+        """Conditions under which two terms are both numbers or both text; None if unknown.
+
+        The solver orders all numbers before all text, and the empty text is its smallest.
+        """
+        kinds = {_is_text(term, timed): term for term in (left, right)}
+        if None not in kinds:
+            return [] if len(kinds) == 1 else ["#false"]
+        if len(kinds) == 1:
+            return None
+        relation = ">=" if True in kinds else "<"
+        return [f'{names.term(kinds[None])} {relation} ""']
 
     def _call(self, calculation: Calculation, variables: dict[str, None], names: "_Names") -> str:
         name = f"c{len(self.calculations)}"
@@ -219,6 +243,17 @@ class _Names:
                 raise TypeError("computed terms have variables of their own")
             case _:
                 return str(self._symbols.symbol(term))
+
+
+def _time_variables(rule: CoreRule) -> frozenset[Term]:
+    """Variables of a rule that stand for time points, and so for numbers."""
+    return frozenset(c.term for c in rule.conditions if isinstance(c, InTimeline | IsTime))
+
+
+def _is_text(term: Term, timed: frozenset[Term]) -> bool | None:
+    if isinstance(term, Variable):
+        return False if term in timed else None
+    return isinstance(term, str)
 
 
 def _value_of(term: Term, variables: Sequence[str]) -> Calculation:
