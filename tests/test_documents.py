@@ -28,7 +28,8 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(
     [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")]
 )
-LINKING = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+LINKING = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 PICTURES = ROOT / "docs" / "pictures"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -84,6 +85,16 @@ def test_commands_that_are_only_shown_have_the_options_they_name(document: Path)
             with suppress(LarsparkError):
                 if program == "larspark":
                     commands[words[0]].make_context(words[0], words[1:])
+
+
+def test_every_module_that_contributing_names_is_there() -> None:
+    tracked = [path.as_posix() for path in (ROOT / "src").rglob("*")]
+    tracked += [path.as_posix() for path in (ROOT / "tests").rglob("*")]
+    named = re.findall(r"`([\w/]+(?:\.py|\.lark|/))`", CONTRIBUTING.read_text(encoding="utf-8"))
+    assert len(named) > 30
+    for name in named:
+        found = any(path.endswith(f"/{name.rstrip('/')}") for path in tracked)
+        assert found or (ROOT / name).exists(), name
 
 
 def test_the_index_lists_every_document() -> None:
