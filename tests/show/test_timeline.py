@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from larspark.base.atoms import Atom
+from larspark.base.atoms import Atom, fact
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.timeline.lanes import merge
 from larspark.show.timeline.timeline import Timeline, timeline, timeline_lines
@@ -139,3 +139,36 @@ def test_no_name_becomes_markup_in_a_timeline() -> None:
     coloured = [Text.from_markup(line).plain for line in timeline_lines(shown, 100, people=True)]
     assert [line.rstrip() for line in coloured] == lines(shown, 100)
     assert "\x1b" not in "".join(coloured)
+
+
+def test_a_number_that_is_one_at_a_time_is_drawn_as_a_curve() -> None:
+    counts = [
+        (fact("n", "a", 1), 1, 2),
+        (fact("n", "a", 3), 3, 4),
+        (fact("n", "b", 2), 2, 3),
+        (fact("n", "b", 4), 5, 5),
+    ]
+    shown = timeline([], counts)
+    assert [(lane.label, lane.curve) for lane in shown.lanes] == [
+        ("n(a,1..3)", ((1, 2, 1), (3, 4, 3))),
+        ("n(b,2..4)", ((2, 3, 2), (5, 5, 4))),
+    ]
+    assert list(timeline_lines(shown, 20, people=False))[1:] == [
+        "n(a,1..3) ▁▁▁▁████",
+        "n(b,2..4)   ▁▁▁▁  ██",
+    ]
+    svg = timeline_svg(shown)
+    assert svg.count("<path") == 2
+    assert "<rect" not in svg
+
+
+def test_numbers_that_hold_together_and_facts_are_no_curves() -> None:
+    both = [(fact("n", 1), 1, 2), (fact("n", 3), 2, 4)]
+    assert not any(lane.curve for lane in timeline([], both).lanes)
+    readings = [(1, fact("n", 1)), (2, fact("n", 3))]
+    assert not any(lane.curve for lane in timeline(readings).lanes)
+
+
+def test_curves_without_room_become_shared_rows() -> None:
+    counts = [(fact("n", f"m{m}", t), t, t) for m in range(9) for t in (1, 2)]
+    assert [lane.label for lane in timeline([], counts, most_rows=4).lanes] == ["n/2 (18)"]

@@ -21,7 +21,7 @@ from larspark.show.timeline.window_spans import window_spans
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Facts as dots, what is derived as bars, windows as shades below them."""
+    """Facts as dots, what is derived as bars, numbers as curves, windows as shades below them."""
 
     timeline: Timeline
 
@@ -30,9 +30,10 @@ class Picture:
         return timeline_lines(self.timeline, width, people)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The rows as data: intervals for atoms, one interval for a window."""
+        """The rows as data: intervals for atoms, values for curves, one interval for a window."""
         lanes: list[dict[str, Any]] = [
             {"lane": lane.label, "origin": lane.origin.value, "intervals": lane.intervals}
+            | ({"values": lane.curve} if lane.curve else {})
             for lane in self.timeline.lanes
         ]
         return lanes + [

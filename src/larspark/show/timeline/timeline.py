@@ -1,4 +1,4 @@
-"""The layout of a timeline, and its drawing as text: facts as dots, derived atoms as bars."""
+"""The layout of a timeline, and its text form: dots for facts, bars or curves for the rest."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ MOST_ROWS = 24
 _WIDEST_POINT = 6
 _LABEL_WIDTH = 28
 _SMALLEST_WIDTH = 20
+# A number from the smallest to the largest of its row.
+_HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,10 @@ def timeline_lines(shown: Timeline, width: int, people: bool) -> Iterator[str]:
       1  2  3  4  5  6
     p •        •
     q ━━━━━━━━━   ━━━━━━
+    >>> counts = [(Atom("n", (1,)), 1, 2), (Atom("n", (4,)), 3, 4), (Atom("n", (2,)), 6, 6)]
+    >>> print(*timeline_lines(timeline([], counts), 27, people=False), sep="\\n")
+            1  2  3  4  5  6
+    n(1..4) ▁▁▁▁▁▁██████   ▃▃▃
     """
     labels = [printable(lane.label) for lane in shown.lanes]
     labels += [printable(span.text) for span in shown.windows]
@@ -86,7 +92,8 @@ def timeline_lines(shown: Timeline, width: int, people: bool) -> Iterator[str]:
     axis = Axis(shown.start, shown.end, shown.tick)
     yield _line("", side, axis.line(columns, per_column, wide), "dim" if people else "")
     for lane in shown.lanes:
-        cells = _widened(_cells(lane, shown, columns, per_column), wide)
+        draw = _curve if lane.curve else _cells
+        cells = _widened(draw(lane, shown, columns, per_column), wide)
         colour = "cyan" if lane.origin is Origin.FACT else "green"
         yield _line(lane.label, side, cells, colour if people else "")
     for span in shown.windows:
@@ -112,6 +119,26 @@ def _line(name: str, side: int, cells: str, colour: str) -> str:
 def _widened(cells: str, wide: int) -> str:
     """Every time point drawn with several columns: a dot in the first, a bar in all of them."""
     return "".join(cell.ljust(wide) if cell == "•" else cell * wide for cell in cells)
+
+
+def _curve(lane: Lane, shown: Timeline, columns: int, per_column: int) -> str:
+    """One character for each column: how high is the largest number there?"""
+    values = [value for _, _, value in lane.curve]
+    low, high = min(values), max(values)
+    largest: dict[int, int | float] = {}
+    for begin, stop, value in lane.curve:
+        first = (max(begin, shown.start) - shown.start) // per_column
+        last = (min(stop, shown.end) - shown.start) // per_column
+        for column in range(first, last + 1):
+            largest[column] = max(value, largest.get(column, value))
+    steps = len(_HEIGHTS) - 1
+    heights = {
+        column: steps // 2 if low == high else round((value - low) / (high - low) * steps)
+        for column, value in largest.items()
+    }
+    return "".join(
+        _HEIGHTS[heights[column]] if column in heights else " " for column in range(columns)
+    )
 
 
 def _cells(lane: Lane, shown: Timeline, columns: int, per_column: int) -> str:

@@ -12,6 +12,8 @@ WIDTH = 900
 LANE_HEIGHT = 24
 MARGIN = 14
 LABEL_LENGTH = 32
+# How high a curve is at most.
+CURVE = 16
 # Facts are dots where there is room for them.
 DOT = 9
 
@@ -82,6 +84,9 @@ def _axis(axis: Axis, scale: _Scale, height: float) -> Iterator[str]:
 def _lane(lane: Lane, number: int, scale: _Scale) -> Iterator[str]:
     y = MARGIN + LANE_HEIGHT * (number + 0.5)
     yield label(MARGIN, y + 4, lane.label, _INK, "", LABEL_LENGTH)
+    if lane.curve:
+        yield _curve(lane, y, scale)
+        return
     colour = _FACT if lane.origin is Origin.FACT else _DERIVED
     drawn: tuple[int, int] | None = None
     for begin, stop in lane.intervals:
@@ -98,3 +103,24 @@ def _lane(lane: Lane, number: int, scale: _Scale) -> Iterator[str]:
                 f'fill="{colour}"/>'
             )
         drawn = place
+
+
+def _curve(lane: Lane, y: float, scale: _Scale) -> str:
+    """The numbers of a lane as one stepped line, broken where there is none."""
+    values = [value for _, _, value in lane.curve]
+    low, high = min(values), max(values)
+    path: list[str] = []
+    drawn: tuple[int, int] | None = None
+    end: int | None = None
+    for begin, stop, value in lane.curve:
+        place = (round(scale.x(begin)), round(scale.x(stop + 1)))
+        # In a long stream many steps fall on the same place of the picture.
+        if place == drawn:
+            end = stop
+            continue
+        share = 0.5 if low == high else (value - low) / (high - low)
+        top = y + CURVE / 2 - share * CURVE
+        path.append(f"V{top:g}" if end == begin - 1 else f"M{place[0]} {top:g}")
+        path.append(f"H{max(place[1], place[0] + 1)}")
+        drawn, end = place, stop
+    return f'<path d="{"".join(path)}" fill="none" stroke="{_DERIVED}" stroke-width="2"/>'
