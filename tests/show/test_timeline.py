@@ -153,9 +153,9 @@ def test_a_number_that_is_one_at_a_time_is_drawn_as_a_curve() -> None:
         ("n(a,1..3)", ((1, 2, 1), (3, 4, 3))),
         ("n(b,2..4)", ((2, 3, 2), (5, 5, 4))),
     ]
-    assert list(timeline_lines(shown, 20, people=False))[1:] == [
-        "n(a,1..3) ▁▁▁▁████",
-        "n(b,2..4)   ▁▁▁▁  ██",
+    assert list(timeline_lines(shown, 30, people=False))[1:] == [
+        f"n(a,1..3) {'▁' * 8}{'█' * 8}",
+        f"n(b,2..4) {' ' * 4}{'▁' * 8}{' ' * 4}{'█' * 4}",
     ]
     svg = timeline_svg(shown)
     assert svg.count("<path") == 2
