@@ -137,6 +137,46 @@ def test_a_disjunction_in_a_body_becomes_several_rules() -> None:
     assert sum("derive q(X)" in line for line in lines) == 2
 
 
+def test_an_aggregate_is_read_from_parts_of_its_own() -> None:
+    text = """
+    free(R, N) :- room(R), k(K), N = #sum{ S, P : [9] some booked(P, R, S), S < K ; 1 : x(K) }.
+    """
+    assert planned(text).splitlines() == [
+        "1. tuples1/5",
+        "   derive tuples1(R,K,S,P,2)  line 2",
+        "     where S < K  line 2",
+        "       join  line 2",
+        "         k(K)  line 2",
+        "         [9] some booked(P,R,S)  line 2",
+        "   derive tuples1(R,K,1,0,1)  line 2",
+        "     join  line 2",
+        "       room(R)  line 2",
+        "       x(K)  line 2",
+        "2. sum1/3",
+        "   derive sum1(R,K,#sum1)  line 2",
+        "     sum of #1 by R, K  line 2",
+        "       tuples1(R,K,#1,#2,#3)  line 2",
+        "3. some1/2",
+        "   derive some1(R,K)  line 2",
+        "     some tuple by R, K  line 2",
+        "       tuples1(R,K,#1,#2,#3)  line 2",
+        "4. free/2",
+        "   derive free(R,N)  line 2",
+        "     join on K  line 2",
+        "       join on R  line 2",
+        "         room(R)  line 2",
+        "         sum1(R,K,N)  line 2",
+        "       k(K)  line 2",
+        "   derive free(R,N)  line 2",
+        "     without on R, K  line 2",
+        "       join  line 2",
+        "         let N = 0  line 2",
+        "           room(R)  line 2",
+        "         k(K)  line 2",
+        "       some1(R,K)  line 2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -150,7 +190,11 @@ def test_a_disjunction_in_a_body_becomes_several_rules() -> None:
         ("q :- some [4 every 2] a.", "look at one time point through a window that hops"),
         (
             "q :- [5] always (a or [2] some q).",
-            "look below `always` or a negation inside a recursion",
+            "look below `always`, a negation or an aggregate inside a recursion",
+        ),
+        (
+            "r(X) :- s(X). r(Y) :- r(X), e(X, Y), 2 <= #count{ W : p(W), W < X }.",
+            "look below `always`, a negation or an aggregate inside a recursion",
         ),
         ("q :- [6 every 2] [4 every 2] some a.", "nest hopping windows"),
         ("q :- [#3] always a.", "ask for `always` over a tuple window"),

@@ -26,10 +26,11 @@ from larspark.language.tree import (
 )
 from larspark.logic.binding import bound_variables
 
+# No large integer is also a float: such a pair is one value, but arithmetic tells them apart.
 NUMBERS: tuple[Constant, ...] = (
     *(0, 1, 2, 3, -1, 0.1, 0.2, 1.5, -2.5, "x"),
     *(1e16, -1e16, 1e300, -1e300, 5e-324, 1e308),
-    *(2**62, 2**63 - 1, -(2**63), 2**53 + 1),
+    *(2**62 + 1, 2**63 - 1, 1 - 2**63, 2**53 + 1),
 )
 FUNCTIONS: tuple[AggregateFunction, ...] = ("count", "count", "sum", "sum", "min", "max", "avg")
 VALUE = Variable("N")

@@ -4,8 +4,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from larspark.base.atoms import term_text
 from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.language.nodes import variables
 from larspark.logic.binding import linear
-from larspark.plan.literals import Absent, Condition, Literal, Point, Reading, time_variable
+from larspark.plan.literals import (
+    Absent,
+    Collection,
+    Condition,
+    Literal,
+    Point,
+    Reading,
+    time_variable,
+)
 from larspark.plan.operators import term_variables
 
 
@@ -32,6 +41,8 @@ def _variables(literal: Literal) -> Iterator[Variable]:
         case Absent(alternatives):
             for conjunction in alternatives:
                 yield from variables_of(conjunction)
+        case Collection(aggregate):
+            yield from variables(aggregate)
 
 
 def is_positive(literal: Literal) -> bool:

@@ -1,17 +1,18 @@
 """Rules as operators: from a conjunction of literals to a tree."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature, term_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.nodes import walk
-from larspark.language.tree import And, At, AtomFormula, Comparison, Formula, Rule
+from larspark.language.tree import Aggregate, And, At, AtomFormula, Comparison, Formula, Rule
 from larspark.logic.binding import linear
 from larspark.logic.graph import strongly_connected
 from larspark.logic.traversal import formulas as parts_of
 from larspark.logic.traversal import occurrences
+from larspark.plan.aggregate_parts import AggregateParts
 from larspark.plan.bound_variables import context, is_positive, variables_of
 from larspark.plan.join_trees import Draft, Tree
 from larspark.plan.literals import (
@@ -25,7 +26,7 @@ from larspark.plan.literals import (
     conjoin,
 )
 from larspark.plan.normal_form import FormulaReader
-from larspark.plan.operators import Derive, Group, Mode, Plan, formulas
+from larspark.plan.operators import Collect, Derive, Group, Mode, Plan, formulas
 from larspark.plan.points import place
 
 
@@ -34,7 +35,7 @@ class Names:
 
     def __init__(self, used: Iterable[str]) -> None:
         self._used = set(used)
-        self._parts = 0
+        self._numbers: dict[str, int] = {}
 
     def fresh(self, name: str) -> str:
         """The name, or one like it."""
@@ -43,10 +44,10 @@ class Names:
         self._used.add(name)
         return name
 
-    def part(self) -> str:
+    def part(self, kind: str = "part") -> str:
         """A name for a part of a rule."""
-        self._parts += 1
-        return self.fresh(f"part{self._parts}")
+        number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
+        return self.fresh(f"{kind}{number}")
 
 
 def derivations(rule: Rule, number: int, names: Names, moment: Signature) -> list[Derive]:
@@ -83,9 +84,12 @@ class _Rules:
         self._span = rule.span
         self._names = names
         self._moment = moment
-        self._required = _Required(rule)
+        self._required = _Required(rule.body, rule.head)
         self._parts: dict[tuple[object, ...], Atom] = {}
         self.found: list[Derive] = []
+        self._aggregates = AggregateParts(
+            names.part, number, _requirements, self._add_part, self.found
+        )
 
     def derive(self, head: AtomFormula | At, body: Conjunction) -> None:
         """Derive a head of the rule from one of its alternatives."""
@@ -99,7 +103,11 @@ class _Rules:
         draft = Draft(dict(self._required.lifted))
         self._add(atom, time, (*body, *self._required.literals), draft)
 
+    def _add_part(self, atom: Atom, body: Conjunction, lifted: Mapping[Variable, Term]) -> None:
+        self._add(atom, None, body, Draft(dict(lifted)))
+
     def _add(self, atom: Atom, time: Term | None, body: Conjunction, draft: Draft) -> None:
+        body = self._aggregates.named(body)
         positive = [literal for literal in body if is_positive(literal)]
         literals: list[Literal] = []
         for literal in body:
@@ -141,24 +149,30 @@ class _Rules:
         return self._parts[key]
 
 
+def _requirements(body: Sequence[Formula]) -> tuple[Mapping[Variable, Term], Sequence[Literal]]:
+    required = _Required(body)
+    return required.lifted, required.literals
+
+
 class _Required:
     """What every instance of a rule needs, wherever in the rule it stands.
 
     Arithmetic in atoms and time pins must have a value, and time variables range over the timeline.
+    The elements of an aggregate are read like rules of their own.
     """
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, body: Sequence[Formula], head: Formula | None = None) -> None:
         self.lifted: dict[Variable, Term] = {}
         self.literals: list[Literal] = []
-        for formula in (rule.head, *rule.body):
-            for part in walk(formula):
+        for formula in body if head is None else (head, *body):
+            for part in () if isinstance(formula, Aggregate) else walk(formula):
                 match part:
                     case AtomFormula(atom):
                         for term in atom.args:
                             self._lift(term)
                     case At(time):
                         self._lift(time)
-                        self._pin(time, part.span, in_head=formula is rule.head)
+                        self._pin(time, part.span, in_head=formula is head)
                     case _:
                         pass
 
@@ -217,12 +231,15 @@ def _circles(group: Group) -> Iterator[Problem]:
     """Auxiliary predicates for negated parts can add a recursion that the program does not have."""
     for rule in group.rules:
         if any(
-            negated and seen.atom.signature in group.predicates
+            (negated or isinstance(rule.source, Collect))
+            and seen.atom.signature in group.predicates
             for seen, negated in formulas(rule.source)
         ):
             hint = "name what stands below it by a rule outside of the recursion"
             yield from cannot(
-                "look below `always` or a negation inside a recursion", rule.origin, hint
+                "look below `always`, a negation or an aggregate inside a recursion",
+                rule.origin,
+                hint,
             ).problems
             return
 

@@ -1,8 +1,8 @@
 """Literals: the parts of a rule body in normal form.
 
-A body is a disjunction of conjunctions, and a conjunction is made of four kinds of literals: an
+A body is a disjunction of conjunctions, and a conjunction is made of five kinds of literals: an
 atom that is read from a part of the stream, a comparison, a time point that has to lie in a part
-of the stream, and something that must not hold.
+of the stream, something that must not hold, and an aggregate.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from typing import TypeAlias
 from larspark.base.atoms import Atom, term_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Term, Variable
-from larspark.language.tree import Comparison
+from larspark.language.tree import Aggregate, Comparison
 from larspark.language.windows import Window
 from larspark.plan.operators import Mode
 
@@ -77,7 +77,15 @@ class Absent:
     span: Span
 
 
-Literal: TypeAlias = Reading | Condition | Point | Absent
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """An aggregate over a set with a tuple, or over the empty set."""
+
+    aggregate: Aggregate
+    empty: bool
+
+
+Literal: TypeAlias = Reading | Condition | Point | Absent | Collection
 Conjunction: TypeAlias = tuple[Literal, ...]
 # A disjunction of conjunctions.
 Alternatives: TypeAlias = tuple[Conjunction, ...]

@@ -38,11 +38,13 @@ from larspark.language.tree import (
 )
 from larspark.language.windows import TimeWindow, Window
 from larspark.logic.binding import bound_variables
+from larspark.logic.values import compare
 from larspark.plan.literals import (
     FALSE,
     TRUE,
     Absent,
     Alternatives,
+    Collection,
     Condition,
     Literal,
     Placed,
@@ -119,7 +121,7 @@ class FormulaReader:
             case Some() | Always() | At():
                 return self._temporal(formula, scope, position, negated)
             case Aggregate():
-                raise cannot("evaluate aggregates", formula.span)
+                return _collections(formula)
 
     def _temporal(
         self,
@@ -255,6 +257,29 @@ def _condition(comparison: Comparison, negated: bool, *, complement: bool) -> Co
         isinstance(t, Arithmetic) for t in (comparison.left, comparison.right)
     )
     return Condition(comparison, negated, complement and uncertain)
+
+
+def _collections(aggregate: Aggregate) -> Alternatives:
+    filled = _one(Collection(aggregate, empty=False))
+    if not _holds_of_nothing(aggregate):
+        return filled
+    return disjoin([filled, _one(Collection(aggregate, empty=True))], aggregate.span)
+
+
+def _holds_of_nothing(aggregate: Aggregate) -> bool:
+    """Can the literal hold of the empty set? A count or sum is 0 then, if groups come from others.
+
+    >>> from larspark.language.tree import Guard
+    >>> _holds_of_nothing(Aggregate("count", (), (Guard(">", 3),)))
+    False
+    """
+    if aggregate.by or aggregate.function not in ("count", "sum"):
+        return False
+    return all(
+        compare(guard.operator, 0, guard.term)
+        for guard in aggregate.guards
+        if isinstance(guard.term, int | float | str)
+    )
 
 
 def _one(literal: Literal) -> Alternatives:

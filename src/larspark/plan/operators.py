@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
-from larspark.language.tree import Comparison
+from larspark.language.tree import AggregateFunction, Comparison
 from larspark.language.windows import SessionWindow, TupleWindow
 
 
@@ -171,7 +171,21 @@ class Within:
     origin: Span
 
 
-Operator: TypeAlias = Seen | Ever | Join | Without | Where | Let | Each | Within
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """A row for every group of tuples: its variables, and the value of a function over the group.
+
+    The source has the tuples: the variables of the group, the value that the function is of, and
+    what else makes tuples different. Without a function it is asked whether there is a tuple.
+    """
+
+    source: Seen
+    function: AggregateFunction | None
+    group: tuple[Variable, ...]
+    origin: Span
+
+
+Operator: TypeAlias = Seen | Ever | Join | Without | Where | Let | Each | Within | Collect
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +231,7 @@ def steps(operator: Operator) -> Iterator[Operator]:
                 break
             case Join(left) | Without(left):
                 current = left
-            case Where(source) | Let(source) | Each(source) | Within(source):
+            case Where(source) | Let(source) | Each(source) | Within(source) | Collect(source):
                 current = source
             case _:
                 assert_never(current)
@@ -263,7 +277,8 @@ def retracting_rules(plan: Plan, *, hindsight: bool, push: bool) -> tuple[tuple[
     answers: list[tuple[bool, ...]] = []
     for group in plan.groups:
         rules = tuple(
-            any(
+            isinstance(rule.source, Collect)
+            or any(
                 negated
                 or (seen.tuples is not None and not hindsight)
                 or seen.atom.signature in retracting

@@ -6,6 +6,7 @@ from typing import assert_never
 from larspark.base.atoms import Atom, atom_text, term_text
 from larspark.base.problems import Span
 from larspark.plan.operators import (
+    Collect,
     Derive,
     Each,
     Ever,
@@ -100,6 +101,13 @@ def _operator(operator: Operator, depth: int) -> Iterator[tuple[str, Span]]:
         case Within(source, variable, reach):
             where = "".join(f"[{window}] in " for window in _time_window(reach))
             yield f"{indent}within {where}the timeline: {variable.name}", operator.origin
+            yield from _operator(source, depth + 1)
+        case Collect(source, function, group):
+            words = "some tuple" if function is None else function
+            if function not in (None, "count"):
+                words += f" of {term_text(source.atom.args[len(group)])}"
+            by = ", ".join(variable.name for variable in group)
+            yield f"{indent}{words}{' by ' if by else ''}{by}", operator.origin
             yield from _operator(source, depth + 1)
         case _:
             assert_never(operator)

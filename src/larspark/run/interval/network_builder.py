@@ -9,6 +9,7 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Variable
 from larspark.plan.operators import (
+    Collect,
     Derive,
     Each,
     Group,
@@ -19,6 +20,7 @@ from larspark.plan.operators import (
     steps,
 )
 from larspark.plan.printed import derive_text
+from larspark.run.interval.aggregate_groups import AggregateGroups
 from larspark.run.interval.body_steps import JoinStep
 from larspark.run.interval.firing import Firing, Head, Stored, Tally, compile_firing
 from larspark.run.interval.formula_nodes import Channel, Formula, FormulaBuilder, Kind, Predicate
@@ -105,6 +107,8 @@ class Builder:
         self._inner: dict[Signature, Predicate] = {}
         self._inner_keepers: list[Keeper] = []
         self._formulas: dict[tuple[Shape, int], Formula] = {}
+        # The groups of tuples of aggregates, by the predicate of the tuples.
+        self._aggregates: dict[Signature, AggregateGroups] = {}
         looked_up = looked_up_shapes(plan)
         if exchange is not None:
             looked_up |= {whole(derived.signature) for derived in exchange.waiting}
@@ -128,6 +132,11 @@ class Builder:
             self._given(signature)
         retracting = retracting_rules(self._plan, hindsight=self._clock.hindsight, push=self._push)
         for group, rules in zip(self._plan.groups, retracting, strict=True):
+            collect = group.rules[0].source
+            if isinstance(collect, Collect):
+                self._predicates[group.predicates[0]] = Predicate()
+                self._aggregate(group.rules[0], collect)
+                continue
             self._predicates.update((signature, Predicate()) for signature in group.predicates)
             memories = self._memories(group)
             if is_recomputed(group, rules):
@@ -204,6 +213,26 @@ class Builder:
                 self._connect(rule, each, head)
             heads.append(head)
         self._network.stages.extend(heads)
+
+    def _aggregate(self, rule: Derive, collect: Collect) -> None:
+        """The values of an aggregate, or the groups that have a tuple."""
+        signature, tuples = rule.atom.signature, collect.source.atom.signature
+        head = self._head(signature, False, counted=False, retracts=True)
+        groups = self._aggregates.get(tuples)
+        if groups is None or (collect.function is not None and groups.function is not None):
+            groups = AggregateGroups(
+                collect.function, len(collect.group), self._clock, self._constants
+            )
+            self._aggregates[tuples] = groups
+            self._predicates[tuples].heads[False].distinct.consumers.append(groups)
+            self._network.keepers.append(groups)
+            self._network.labels[groups] = f"{collect.function or 'some'} of {tuples}"
+            self._network.stages.append(groups)
+        if collect.function is None:
+            groups.present = head.distinct
+        else:
+            groups.function = collect.function
+            groups.values = head.distinct
 
     def _recursion(self, group: Group) -> None:
         """Predicates that depend on each other, and on nothing that is ever retracted."""

@@ -10,6 +10,7 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, term_text
 from larspark.base.terms import constant_text
 from larspark.plan.build import plan
+from larspark.run.interval.aggregate_groups import AggregateGroups
 from larspark.run.interval.body_steps import (
     EachStep,
     JoinStep,
@@ -111,6 +112,9 @@ class _Printer:
                 return f"recompute {self._stores(stage.scratch)} into {self._stores(stage.given)}"
             case Memory(output=output):
                 return f"remember {self._store(output)}"
+            case AggregateGroups(values=values, present=present):
+                into = [self._store(found) for found in (values, present) if found is not None]
+                return f"{self._store(stage)} into {', '.join(into)}"
             case _:
                 return type(stage).__name__.lower()
 
