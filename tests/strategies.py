@@ -134,10 +134,10 @@ def signatures() -> st.SearchStrategy[Signature]:
 @st.composite
 def time_windows(draw: st.DrawFn) -> TimeWindow:
     """Any time window; the hop lies within it."""
-    if draw(st.integers(0, 5)) == 0:
-        return TimeWindow(None)
-    past, future = draw(st.integers(0, 70)), draw(st.one_of(st.just(0), st.integers(0, 9)))
-    every = draw(st.one_of(st.just(1), st.integers(1, max(1, past + future))))
+    past = draw(st.one_of(st.integers(0, 70), st.none()))
+    future = draw(st.one_of(st.just(0), st.integers(0, 9), st.none()))
+    longest = 70 if past is None or future is None else max(1, past + future)
+    every = draw(st.one_of(st.just(1), st.integers(1, longest)))
     return TimeWindow(past, future, every)
 
 

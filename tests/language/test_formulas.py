@@ -31,7 +31,7 @@ from larspark.language.windows import (
     Window,
 )
 
-X, Y, Z, T = Variable("X"), Variable("Y"), Variable("Z"), Variable("T")
+X, Y, Z, T, U = map(Variable, "XYZTU")
 
 
 def atom(predicate: str, *args: Term) -> AtomFormula:
@@ -158,6 +158,12 @@ def test_formulas_are_read_with_their_binding_strength(text: str, formula: Formu
         ("[3,+1 every 3]", TimeWindow(3, 1, 3)),
         ("[+4 every 2]", TimeWindow(0, 4, 2)),
         ("[*]", TimeWindow(None)),
+        ("[+*]", TimeWindow(0, None)),
+        ("[*,+*]", TimeWindow(None, None)),
+        ("[*,+3]", TimeWindow(None, 3)),
+        ("[5,+*]", TimeWindow(5, None)),
+        ("[* every 5]", TimeWindow(None, 0, 5)),
+        ("[+* every 5 s]", TimeWindow(0, None, 10)),
         ("[10 s]", TimeWindow(20)),
         ("[10s]", TimeWindow(20)),
         ("[10 sec]", TimeWindow(20)),
@@ -193,6 +199,16 @@ def test_formulas_are_read_with_their_binding_strength(text: str, formula: Formu
 )
 def test_windows_of_every_kind_are_read(text: str, window: Window) -> None:
     assert read(f"{text} a", Tick(500_000)) == Windowed(window, A)
+
+
+def test_durations_are_numbers_of_time_points() -> None:
+    seconds = Tick(500_000)
+    assert read("@(T + 5 s) a", seconds) == At(Arithmetic("+", (T, 10)), A)
+    assert read("a at T + 1.5 min", seconds) == At(Arithmetic("+", (T, 180)), A)
+    assert read("T - U > -2 s", seconds) == Comparison(">", Arithmetic("-", (T, U)), -4)
+    # Right after `@` a name is the atom.
+    assert read("@T + 5 s", seconds) == At(Arithmetic("+", (T, 5)), atom("s"))
+    assert read("[5 s] s", seconds) == Windowed(TimeWindow(10), atom("s"))
 
 
 def test_now_is_the_evaluation_time_where_a_term_is_wanted() -> None:

@@ -285,7 +285,7 @@ MESSAGES = (
     ),
     (
         "a :- [10 s] some p.",
-        """t.lars:1:7: error L115: a window with a unit needs `#tick`
+        """t.lars:1:7: error L115: a duration needs `#tick`
   1 | a :- [10 s] some p.
     |       ^^^^
   hint: say how long one time point lasts, e.g. `#tick 1 s.`, or leave out the unit""",

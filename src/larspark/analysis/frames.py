@@ -191,9 +191,8 @@ def holds(formula: Formula, placed: Placed) -> Range:
             return bounds
         case Windowed(window, Some(body) | Always(body) | At(_, body)) if window.bounds:
             inner = holds(body, placed)
-            return (
-                inner if inner.empty else inner.shift(-window.bounds.future, _back(window.bounds))
-            )
+            ahead, back = _ahead(window.bounds), _back(window.bounds)
+            return inner if inner.empty else inner.shift(-ahead, back)
         case Some(body) | Always(body) | At(_, body):
             return NONE if holds(body, placed).empty else ALL
         case Windowed(window, body):
@@ -265,9 +264,13 @@ def _back(bounds: Bounds) -> Offset:
     return math.inf if bounds.back is None else bounds.back
 
 
+def _ahead(bounds: Bounds) -> Offset:
+    return math.inf if bounds.future is None else bounds.future
+
+
 def _time_window(bounds: Bounds, frame: Frame) -> View:
     back = _back(bounds)
-    times = frame.now.times.shift(-back, bounds.future)
+    times = frame.now.times.shift(-back, _ahead(bounds))
     outer = frame.timeline
     if not (frame.in_head and outer == frame.whole):
         times = times.meet(outer.times)

@@ -46,7 +46,13 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.language.window_syntax import Bracketed, Children, duration
+from larspark.language.window_syntax import (
+    Bracketed,
+    Children,
+    Size,
+    duration,
+    time_points,
+)
 
 
 class TickDirective(NamedTuple):
@@ -236,6 +242,10 @@ class Builder(AggregateSteps, DirectiveSteps):
     def number(self, children: Children) -> Piece:
         (token,) = children
         return NumberPiece(number_of(token), token, token)
+
+    def duration(self, children: Children) -> Piece:
+        number, unit = children
+        return NumberPiece(time_points(Size(number, unit)) or 0, number, unit)
 
     def variable(self, children: Children) -> Piece:
         (token,) = children

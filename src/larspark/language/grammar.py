@@ -16,6 +16,7 @@ from larspark.language.builder import Builder
 from larspark.language.pieces import TooDeepError
 from larspark.language.syntax_errors import report_missing_dot, report_unexpected
 from larspark.language.tokens import Statement, Token
+from larspark.language.window_syntax import MICROSECONDS
 from larspark.language.words import AGGREGATE_WORDS, FUNCTIONS, WORDS
 
 # Brackets may nest deeper than trees, because printing a tree can add brackets to it.
@@ -125,6 +126,12 @@ def _name_word(
 ) -> None:
     """Give a word the terminal that the grammar wants in its place; otherwise it stays a name."""
     token, text = tokens[index], tokens[index].text
+    if text in MICROSECONDS and index and tokens[index - 1].type == "NUMBER":
+        # After `@T + 5`, and in a window, it is a name.
+        accepted = accepts(parser)
+        if accepted("UNIT") and not accepted("NAME"):
+            token.type = "UNIT"
+        return
     if text not in words and text not in AGGREGATE_WORDS:
         return
     choices: Mapping[str, object] = parser.choices()  # type: ignore[no-untyped-call]

@@ -1,8 +1,9 @@
 """Windows as written: sizes with units to time points, and the numbers checked."""
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import INTEGER_MAX, Constant, Term, Variable
@@ -84,7 +85,7 @@ def time_points(size: Size) -> int | None:
     tick, span = source.tick, span_between(number, size.last)
     if tick is None:
         hint = "say how long one time point lasts, e.g. `#tick 1 s.`, or leave out the unit"
-        source.report("L115", "a window with a unit needs `#tick`", span, hint)
+        source.report("L115", "a duration needs `#tick`", span, hint)
         return None
     points, rest = divmod(length, tick.microseconds)
     if rest:
@@ -96,10 +97,16 @@ def time_points(size: Size) -> int | None:
     return points
 
 
-def time_window(past: Size | None, future: Size | None, every: Size | None) -> TimeWindow:
-    """`[past,+future every hop]`; a hop must lie within the window (Definition 3)."""
-    before = time_points(past) if past else 0
-    after = time_points(future) if future else 0
+# Lark leaves out what an optional part of a window does not have.
+Side: TypeAlias = Size | Token | None
+
+
+def time_window(past: Side, future: Side, every: Size | None) -> TimeWindow:
+    """`[past,+future every hop]`; a hop must lie within the window (Definition 3).
+
+    A side is a size, or the token `*` for all of the past or the future.
+    """
+    before, after = _side(past), _side(future)
     hop = time_points(every) if every else 1
     if before is None or after is None or hop is None:
         return TimeWindow(0)
@@ -109,7 +116,17 @@ def time_window(past: Size | None, future: Size | None, every: Size | None) -> T
         message = f"the hop {hop} does not lie within the window, which has size {size}"
         hint = f"time points would be left out; the hop is from 1 to {max(size, 1)}"
         every.number.source.report("L118", message, span, hint)
-    return TimeWindow(before, after, hop)
+    endless = math.inf
+    return TimeWindow(
+        None if before == endless else int(before), None if after == endless else int(after), hop
+    )
+
+
+def _side(side: Side) -> float | None:
+    """How far a window reaches to one side; None after a problem."""
+    if side is None:
+        return 0
+    return math.inf if isinstance(side, Token) else time_points(side)
 
 
 def tick_text(tick: Tick) -> str:
@@ -151,9 +168,6 @@ class WindowSteps:
     def boxplus_tuples(self, children: Children) -> Bracketed:
         operator, _, number = children
         return Bracketed(_tuple_window(number, None, None), operator, number)
-
-    def whole_past(self, children: Children) -> Bracketed:
-        return Bracketed(TimeWindow(None), children[0], children[-1])
 
     def past_window(self, children: Children) -> Bracketed:
         first, past, _, every, last = children

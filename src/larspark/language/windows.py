@@ -22,7 +22,7 @@ class Bounds(NamedTuple):
     """
 
     past: int | None
-    future: int
+    future: int | None
     every: int
 
     @property
@@ -76,7 +76,7 @@ class Window:
         """How long after the last element what it shows can still change."""
         if self.bounds is None:
             return 0
-        return (self.bounds.past or 0) + self.bounds.future + self.bounds.every
+        return (self.bounds.past or 0) + (self.bounds.future or 0) + self.bounds.every
 
     @property
     def keys(self) -> tuple[Variable, ...]:
@@ -133,10 +133,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow(Window):
-    """`[past,+future every hop]` in time points; `past` is None for the whole past, `[*]`."""
+    """`[past,+future every hop]` in time points; None is all of the past or the future, `*`."""
 
     past: int | None
-    future: int = 0
+    future: int | None = 0
     every: int = 1
 
     noun: ClassVar[str] = "time window"
@@ -146,8 +146,6 @@ class TimeWindow(Window):
         return Bounds(self.past, self.future, self.every)
 
     def text(self) -> str:
-        if self.past is None:
-            return "*"
         size = _sides(self.past, self.future)
         return size if self.every == 1 else f"{size} every {self.every}"
 
@@ -315,10 +313,11 @@ class GroupWindow(Window):
         return self.each.text()
 
 
-def _sides(past: int, future: int) -> str:
-    if not future:
-        return str(past)
-    return f"{past},+{future}" if past else f"+{future}"
+def _sides(past: int | None, future: int | None) -> str:
+    before, after = ("*" if side is None else str(side) for side in (past, future))
+    if future == 0:
+        return before
+    return f"+{after}" if past == 0 else f"{before},+{after}"
 
 
 def _by(keys: tuple[Variable, ...]) -> str:

@@ -86,8 +86,10 @@ def reach(formula: Ground, period: int, length: int | None) -> int:
             bounds = window.bounds
             if bounds is None:
                 return reach(body, period, length) + window.trace
-            if bounds.past is None:
-                return reach(body, period, length) + bounds.future + bounds.every
+            if bounds.past is None or bounds.future is None:
+                side = (bounds.past or 0) + (bounds.future or 0)
+                inner = reach(body, period, None if bounds.future is None else length)
+                return inner + side + bounds.every
             size = bounds.past + bounds.future
             inner = reach(body, period, size if length is None else min(size, length))
             return inner + size + bounds.every

@@ -57,7 +57,7 @@ def apply_window(window: Window, stream: Stream, t: int) -> Stream:
 def _time(window: TimeWindow, stream: Stream, t: int) -> Stream:
     pivot = t // window.every * window.every
     start = stream.start if window.past is None else pivot - window.past
-    return stream.during(start, pivot + window.future)
+    return stream.during(start, None if window.future is None else pivot + window.future)
 
 
 def _tuples(stream: Stream, t: int, past: int, future: int) -> Stream:

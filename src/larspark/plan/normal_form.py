@@ -137,7 +137,9 @@ class FormulaReader:
         if isinstance(formula, Always) and counts_tuples(scope):
             hint = "use the engine `asp`, or a time window"
             raise cannot("ask for `always` over a tuple window", span, hint)
-        if isinstance(body, AtomFormula) and all(placed.position is None for placed in scope):
+        endless = isinstance(formula, Always) and any(map(_hops_endlessly, scope))
+        here = all(placed.position is None for placed in scope)
+        if isinstance(body, AtomFormula) and here and not endless:
             mode, time = _MODES[type(formula)], formula.time if isinstance(formula, At) else None
             return _one(Reading(body.atom, mode, time, scope, negated, span))
         if isinstance(formula, Always):
@@ -224,6 +226,12 @@ def _lasts(formula: Formula) -> bool:
 
 def _hops(window: Window) -> bool:
     return window.bounds is not None and window.bounds.hops
+
+
+def _hops_endlessly(placed: Placed) -> bool:
+    """Does a window hop through the whole past? Then its size has no bound."""
+    bounds = placed.window.bounds
+    return bounds is not None and bounds.hops and bounds.past is None
 
 
 def _slides(window: Window) -> bool:

@@ -92,7 +92,7 @@ def _range(
     point = points[number]
     for around in views[number].around:
         low, high = window_of(around)
-        if low is not None and around.anchor in bound:
+        if low is not None and high is not None and around.anchor in bound:
             _refuse_width(around, point.span)
             return Range(point.variable, low, high, point.span), (number, around)
     for other, (inner, view) in enumerate(zip(points, views, strict=True)):
@@ -106,7 +106,7 @@ def _range(
 
 
 def _refuse_width(around: Around, span: Span) -> None:
-    if (around.past or 0) + around.future > RANGE_LIMIT:
+    if (around.past or 0) + (around.future or 0) > RANGE_LIMIT:
         message = f"go through more than {RANGE_LIMIT} time points of a window one by one"
         raise cannot(message, span, "use a smaller window, or a larger `#tick`")
 
@@ -120,8 +120,8 @@ def _all_moments(point: Point, moment: Atom) -> Reading:
     return Reading(moment, Mode.AT, point.variable, scope, False, point.span)
 
 
-def window_of(around: Around) -> tuple[Term | None, Term]:
-    """The first and the last time point of a window around another one.
+def window_of(around: Around) -> tuple[Term | None, Term | None]:
+    """The first and the last time point of a window around another one; None is without bound.
 
     >>> from larspark.base.atoms import term_text
     >>> [term_text(end) for end in window_of(Around(Variable("T"), 5, 0, 1))]
@@ -131,17 +131,17 @@ def window_of(around: Around) -> tuple[Term | None, Term]:
     if around.every > 1:
         pivot = Arithmetic("-", (pivot, Arithmetic("mod", (pivot, around.every))))
     low = None if around.past is None else _plus(pivot, -around.past)
-    return low, _plus(pivot, around.future)
+    return low, None if around.future is None else _plus(pivot, around.future)
 
 
 def seen_from(around: Around, inner: Variable) -> tuple[Term, Term] | None:
-    """The first and the last time point whose window has the inner one; None without a last.
+    """The first and the last time point whose window has the inner one; None without bound.
 
     >>> from larspark.base.atoms import term_text
     >>> [term_text(end) for end in seen_from(Around(Variable("T"), 5, 1, 1), Variable("U"))]
     ['U-1', 'U+5']
     """
-    if around.past is None:
+    if around.past is None or around.future is None:
         return None
     low, high = _plus(inner, -around.future), _plus(inner, around.past)
     hop = around.every
@@ -166,7 +166,8 @@ def _conditions(point: Point, around: Around) -> Iterator[Condition]:
     low, high = window_of(around)
     if low is not None:
         yield Condition(Comparison(">=", point.variable, low, point.span), False)
-    yield Condition(Comparison("<=", point.variable, high, point.span), False)
+    if high is not None:
+        yield Condition(Comparison("<=", point.variable, high, point.span), False)
 
 
 def _is_certain(

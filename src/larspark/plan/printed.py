@@ -5,6 +5,7 @@ from typing import assert_never
 
 from larspark.base.atoms import Atom, atom_text, term_text
 from larspark.base.problems import Span
+from larspark.language.windows import TimeWindow
 from larspark.plan.operators import (
     Collect,
     Derive,
@@ -116,9 +117,7 @@ def _operator(operator: Operator, depth: int) -> Iterator[tuple[str, Span]]:
 def _time_window(reach: Reach) -> Iterator[str]:
     if reach == Reach():
         return
-    future = f",+{reach.future}" if reach.future else ""
-    every = f" every {reach.every}" if reach.every > 1 else ""
-    yield f"{'*' if reach.past is None else reach.past}{future}{every}"
+    yield TimeWindow(reach.past, reach.future, reach.every).text()
 
 
 def _tuple_windows(seen: Seen) -> Iterator[str]:

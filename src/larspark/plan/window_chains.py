@@ -18,7 +18,7 @@ class Around(NamedTuple):
 
     anchor: Variable
     past: int | None
-    future: int
+    future: int | None
     every: int
 
 
@@ -75,7 +75,7 @@ def _narrow_time(view: View, bounds: Bounds, span: Span) -> Reach:
         raise cannot("nest hopping windows", span, "use the engine `asp`")
     past = [bound for bound in (view.reach.past, bounds.past) if bound is not None]
     future = [bound for bound in (view.reach.future, bounds.future) if bound is not None]
-    return Reach(min(past, default=None), min(future))
+    return Reach(min(past, default=None), min(future, default=None))
 
 
 def _narrow_tuples(view: View, window: TupleWindow, atom: Atom | None, span: Span) -> Tuples:

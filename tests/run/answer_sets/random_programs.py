@@ -142,6 +142,8 @@ def choices(random: Random, normal: bool = False) -> list[str]:
 
 def _window(random: Random, tuples: bool) -> str:
     kinds = ["[{n}]"] * 6 + ["[+{n}]", "[{n},+{m}]", "[{w} every {h}]", "[*]"]
+    if random.random() < 0.05:
+        kinds = ["[+*]", "[*,+*]", "[*,+{m}]", "[* every {h}]", "[+* every {h}]"]
     if tuples:
         kinds += ["[#{k}]"] * 3 + ["[#{k},+1]", "[#+1]"]
         kinds += ["[session {m}]", "[session {n} max {w}]", "[ended session {m}]"]

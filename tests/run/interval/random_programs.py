@@ -282,12 +282,16 @@ class Generator:
             kinds += ["tuple", "tuple", "group", "session", "session"]
         match random.choice(kinds):
             case "hop":
+                if random.random() < 0.15:
+                    past, future = random.choice([(None, 0), (None, 1), (0, None), (2, None)])
+                    return TimeWindow(past, future, random.randint(2, 4))
                 past, future = random.choice([(3, 0), (2, 0), (2, 1), (0, 3), (3, 1), (4, 0)])
                 return TimeWindow(past, future, random.randint(2, past + future))
             case "future":
                 return TimeWindow(random.choice([0, 0, 2]), random.randint(1, 3))
             case "past":
-                return TimeWindow(None)
+                past, future = random.choice([(None, 0)] * 3 + [(None, 2), (0, None), (None, None)])
+                return TimeWindow(past, future)
             case "filter":
                 pattern = Atom(
                     atom.predicate, tuple(random.choice([WILDCARD, WILDCARD, 1]) for _ in atom.args)

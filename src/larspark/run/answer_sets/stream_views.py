@@ -158,7 +158,7 @@ def apply(window: Window, view: View, t: int, elements: Elements) -> View:
         past, future, every = window.bounds
         pivot = t // every * every
         start = view.start if past is None else pivot - past
-        return view.during(start, pivot + future)
+        return view.during(start, None if future is None else pivot + future)
     seen = _seen(view, elements)
     if isinstance(window, GroupWindow):
         return _groups(window, view, t, seen)

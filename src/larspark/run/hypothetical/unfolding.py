@@ -338,7 +338,8 @@ class _Unfolding:
             cases: Cases = []
             for late in range(every):
                 oldest = None if past is None else -past - late
-                ranges = (*scope.ranges, Range(at, oldest, future - late))
+                latest = None if future is None else future - late
+                ranges = (*scope.ranges, Range(at, oldest, latest))
                 seen = self._cases(body, at, Scope(ranges, scope.filters), wanted)
                 cases += self.product(_hop(at, every, late), seen, span)
                 _refuse_many(len(cases), span)

@@ -44,8 +44,6 @@ def _formula_obstacles(
 ) -> Iterator[LarsparkError]:
     reach, signature = seen.reach, seen.atom.signature
     background = signature in checked.background_signatures or signature == moment
-    if seen.mode is Mode.ALWAYS and reach.every > 1 and reach.past is None:
-        yield cannot("ask for `always` over the whole past in hops", seen.origin)
     if background and seen.tuples is not None:
         yield cannot("look at background data through a tuple window", seen.origin)
     if signature == moment and reach.future is None and open_end:

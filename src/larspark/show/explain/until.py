@@ -198,7 +198,7 @@ def _turning_points(known: Knowledge, answer: AnswerStream, t: int) -> Iterator[
     moving = _moving(known.checked.rules)
     marks = {known.start, *(element.t for element in known.elements)}
     marks.update(p for p, atoms in answer.derived.items() if {a.signature for a in atoms} - moving)
-    windows: set[tuple[int | None, int]] = {(0, 0)}
+    windows: set[tuple[int | None, int | None]] = {(0, 0)}
     for part in (part for rule in known.checked.rules for f in formulas(rule) for part in walk(f)):
         match part:
             case Windowed(window) if window.bounds is not None:
@@ -209,7 +209,7 @@ def _turning_points(known: Knowledge, answer: AnswerStream, t: int) -> Iterator[
                 pass
     for past, future in windows:
         for place in {mark + next_to for mark in marks for next_to in (-1, 0, 1)}:
-            if place - future > t:
+            if future is not None and place - future > t:
                 yield place - future
             if past is not None and place + past + 1 > t:
                 yield place + past + 1
