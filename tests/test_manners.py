@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import larspark as lp
 from larspark import cli
 from larspark.base.atoms import Signature
+from larspark.base.disk import Disk
 from larspark.cli import app
 from larspark.show import terminal as progress
 from larspark.show.run_notes import unmatched_notes
@@ -231,3 +233,101 @@ def test_skipped_lines_are_told_by_questions_too(command: str, tmp_path: Path) -
     words = [command, str(tmp_path / "p.lars"), question, "-s", str(tmp_path / "s.jsonl")]
     result = CliRunner().invoke(app, [*words, "--at", "1", "--on-error", "skip"])
     assert "skipped 1 of 2 facts" in result.stderr
+
+
+def test_markup_and_emoji_codes_in_user_text_are_shown_as_they_are(folder: Path) -> None:
+    (folder / "plant.lars").write_text('hot("[bold]:smile:[/]", M) :- [3] some temp(M, V).\n')
+    (folder / "events.jsonl").write_text('{"t": 1, "atom": "temp(\\":heart:[red]\\", 1)"}\n')
+    seen = at_a_terminal(folder, "run", "plant.lars", "-s", "events.jsonl")
+    assert 'hot("[bold]:smile:[/]",":heart:[red]")' in seen
+    done = larspark(folder, "run", "plant.lars", "-s", ":smile:[red].jsonl")
+    assert "there is no file :smile:[red].jsonl" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "plant.lars", "-s", "many.jsonl"), ("check", "plant.lars")]
+)
+def test_a_full_disk_is_told(folder: Path, words: tuple[str, ...]) -> None:
+    (folder / "many.jsonl").write_text(MANY)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [LARSPARK, *words],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error L324: cannot write standard output: No space left on device\n"
+    if words[0] == "run":
+        done = subprocess.run(
+            [LARSPARK, *words, "-o", "/dev/full"], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == 1
+        assert done.stderr == "error L324: cannot write /dev/full: No space left on device\n"
+
+
+MANY = "".join(f'{{"t": {t}, "atom": "temp(m,95)"}}\n' for t in range(20_000))
+
+
+def test_a_reader_that_leaves_as_head_does_ends_a_run_in_peace(folder: Path) -> None:
+    (folder / "many.jsonl").write_text(MANY)
+    run = subprocess.Popen(
+        [LARSPARK, "run", "plant.lars", "-s", "many.jsonl"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert run.stdout is not None
+    assert run.stderr is not None
+    assert run.stdout.readline() == '{"t": 0, "atoms": ["hot(m)"]}\n'
+    run.stdout.close()
+    assert run.wait(120) == 0
+    assert run.stderr.read() == ""
+
+
+# It has no answer stream, and finding that out takes the solver years.
+PIGEONS = """
+in(P, H) or out(P, H) :- pigeon(P), hole(H).
+some_hole(P) :- in(P, H).
+:- pigeon(P), not some_hole(P).
+:- in(P, H), in(Q, H), P < Q.
+"""
+
+
+def test_ctrl_c_ends_a_long_search_at_once(folder: Path) -> None:
+    holes = " ".join(f"hole({n})." for n in range(14)) + " ".join(
+        f"pigeon({n})." for n in range(15)
+    )
+    (folder / "hard.lars").write_text(holes + PIGEONS)
+    for words in (("models", "hard.lars", "--at", "1"), ("run", "hard.lars")):
+        run = subprocess.Popen([LARSPARK, *words, "-s", "events.jsonl"], cwd=folder)
+        with pytest.raises(subprocess.TimeoutExpired):
+            run.wait(8)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(20) != 0
+
+
+def test_a_state_is_saved_past_a_planted_link_and_as_a_whole(folder: Path) -> None:
+    reasoner = lp.Reasoner(PROGRAM)
+    target = folder / "treasure"
+    target.write_text("gold")
+    (folder / "state.bin").symlink_to(target)
+    (folder / ".state.bin.writing").symlink_to(target)
+    reasoner.save(folder / "state.bin")
+    assert target.read_text() == "gold"
+    assert not (folder / "state.bin").is_symlink()
+    lp.Reasoner.restore(folder / "state.bin", PROGRAM)
+    before = (folder / "state.bin").read_bytes()
+    folder.chmod(0o700)
+
+    class FullDisk(Disk):
+        def write(self, descriptor: int, data: bytes | memoryview) -> int:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        FullDisk().replace(folder / "state.bin", b"new")
+    assert (folder / "state.bin").read_bytes() == before
+    assert [path.name for path in folder.glob(".*")] == [".state.bin.writing"]

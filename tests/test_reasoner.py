@@ -1,5 +1,6 @@
 """The reasoner: pieces of a stream in, answers, explanations and saved states out."""
 
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -179,3 +180,47 @@ def test_every_engine_counts_what_it_holds(engine: str) -> None:
     counted = reasoner.stats()
     assert all(type(number) is int for number in counted.values())
     assert counted["rows" if engine == "interval" else "elements"] > 0
+
+
+def test_threads_that_use_one_reasoner_wait_for_each_other() -> None:
+    program = "q(X) :- [3] some p(X), not r(X). r(X) :- [#2] some p(X)."
+    reasoner = lp.Reasoner(program, start=0)
+    turn = threading.Lock()
+    failed: list[BaseException] = []
+    answered: list[lp.Answer] = []
+    last = 300
+
+    def append_and_advance() -> None:
+        try:
+            while True:
+                with turn:
+                    t = (reasoner.session.answered or 0) + 1
+                    if t > last:
+                        return
+                    reasoner.append(t, [f"p({(t * k) % 11})" for k in range(1, 5)])
+                    answered.extend(reasoner.advance(t))
+        except BaseException as error:
+            failed.append(error)
+
+    def look() -> None:
+        try:
+            while len(answered) < last and not failed:
+                reasoner.stats()
+                reasoner.session.save()
+        except BaseException as error:
+            failed.append(error)
+
+    work = (append_and_advance, append_and_advance, look, look)
+    threads = [threading.Thread(target=each) for each in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    alone = lp.Reasoner(program, start=0)
+    expected = {}
+    for t in range(1, last + 1):
+        alone.append(t, [f"p({(t * k) % 11})" for k in range(1, 5)])
+        expected |= {answer.t: answer.atoms for answer in alone.advance(t)}
+    assert {answer.t: answer.atoms for answer in answered} == expected
+    assert len(answered) == last + 1

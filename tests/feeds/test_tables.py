@@ -2,7 +2,11 @@
 
 import gzip
 import io
+import os
+from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
+from random import Random
 
 import pandas
 import polars
@@ -19,6 +23,7 @@ from larspark.feeds import Stream
 from larspark.feeds.formats.columns import Records
 from larspark.feeds.mapping import ColumnName, Mapping, parse_mappings
 
+EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "400"))
 MAP = "time -> temp(sensor, value)"
 READINGS = {"time": [1, 1, 4], "sensor": ["a", "b c", "a"], "value": [20.5, 21.0, -3.5]}
 EXPECTED = [(1, "temp(a,20.5)", 0), (1, 'temp("b c",21)', 1), (4, "temp(a,-3.5)", 2)]
@@ -403,3 +408,23 @@ def test_csv_and_rows_agree(readings, size, lateness):
     rows = Stream.of(pairs, on_error="skip", lateness=lateness)
     assert shown(stream) == shown(rows)
     assert stream.late == rows.late
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "feather"])
+def test_no_changed_byte_of_an_arrow_file_does_more_than_change_values_or_end_the_reading(
+    tmp_path: Path, suffix: str
+) -> None:
+    table = pa.table({"time": [1, 2, 3], "sensor": ["a", "bc", "def"], "value": [1.5, None, 2.0]})
+    path = tmp_path / f"t.{suffix}"
+    sink = pa.ipc.new_stream if suffix == "arrow" else pa.ipc.new_file
+    with sink(str(path), table.schema) as out:
+        out.write_table(table)
+    data, rng = path.read_bytes(), Random(5)
+    for _ in range(EXAMPLES):
+        damaged = bytearray(data)
+        for _ in range(rng.randrange(1, 4)):
+            damaged[rng.randrange(len(data))] = rng.choice((0, 1, 127, 255, rng.randrange(256)))
+        path.write_bytes(damaged)
+        stream = Stream.read(path, map="time -> temp(sensor, value)", on_error="skip")
+        with suppress(LarsparkError):
+            assert all(row.atom.predicate == "temp" for row in stream.elements())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from larspark.base.atoms import Atom, Signature
-from larspark.base.problems import Span
+from larspark.base.problems import LarsparkError, Span
 from larspark.base.terms import Arithmetic, Variable
 from larspark.language import Parsed, load_program, parse_program, program_text, rule_text
 from larspark.language.tree import (
@@ -24,6 +24,7 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import TimeWindow
+from larspark.run.prepare import prepare
 
 A, B, C = (AtomFormula(Atom(name)) for name in "abc")
 
@@ -170,7 +171,7 @@ def test_an_included_file_takes_the_place_of_its_directive(tmp_path: Path) -> No
     (tmp_path / "parts" / "two.lars").write_text(
         'b :- a [3 s]. #background "../data/x.csv" as x/1. #background "/data/y.csv" as y/1.'
     )
-    parsed = load_program(tmp_path / "main.lars")
+    parsed = load_program(tmp_path / "main.lars", allow=["/data"])
     assert parsed.problems == ()
     program = parsed.program
     assert program is not None
@@ -212,28 +213,52 @@ def test_a_file_that_includes_itself_is_refused(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../outside.lars", "sub/../../outside.lars", ".."])
-def test_files_outside_the_directory_of_the_program_are_refused(tmp_path: Path, path: str) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (tmp_path / "outside.lars").write_text("a.")
-    (home / "main.lars").write_text(f'#include "{path}".')
-    (problem,) = load_program(home / "main.lars").problems
-    assert problem.message == (
-        f'"{path}" cannot be included: it lies outside the directory of the main program'
-    )
+INCLUDE, BACKGROUND = '#include "{}".', '#background "{}" as line/1.'
+OUTSIDE = ("/etc/passwd", "../outside.lars", "sub/../../outside.lars", "..", "link.lars", "sub/l")
 
 
-def test_a_link_out_of_the_directory_of_the_program_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.parametrize(
+    ("directive", "verb"), [(INCLUDE, "included"), (BACKGROUND, "used")], ids=["include", "data"]
+)
+def test_files_outside_the_directory_of_the_program_are_refused_unless_allowed(
+    tmp_path: Path, path: str, directive: str, verb: str
+) -> None:
     home = tmp_path / "home"
-    home.mkdir()
+    (home / "sub").mkdir(parents=True)
     (tmp_path / "outside.lars").write_text("a.")
     (home / "link.lars").symlink_to(tmp_path / "outside.lars")
-    (home / "main.lars").write_text('#include "link.lars".')
+    (home / "sub" / "l").symlink_to("../../outside.lars")
+    (home / "main.lars").write_text(directive.format(path))
     (problem,) = load_program(home / "main.lars").problems
     assert problem.message == (
-        '"link.lars" cannot be included: it is a link out of the directory of the main program'
+        f'"{path}" cannot be {verb}: it lies outside the directory of the main program'
     )
+    assert problem.hint == "`--allow-path DIRECTORY` allows another directory"
+    allowed = load_program(home / "main.lars", allow=["/etc", tmp_path])
+    assert all("outside" not in problem.message for problem in allowed.problems)
+
+
+def test_a_program_that_is_no_file_reads_background_data_in_the_current_directory() -> None:
+    text = BACKGROUND.format("data/lines.csv") + BACKGROUND.format("/etc/passwd")
+    (problem,) = parse_program(text).problems
+    assert problem.message.startswith('"/etc/passwd" cannot be used')
+    assert parse_program(text, allow=["/etc"]).problems == ()
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "x/" * 5000, "a\0b"])
+@pytest.mark.parametrize("directive", [INCLUDE, BACKGROUND])
+def test_names_that_no_file_can_have_are_problems(
+    tmp_path: Path, name: str, directive: str
+) -> None:
+    (tmp_path / "main.lars").write_text(directive.format(name))
+    parsed = load_program(tmp_path / "main.lars")
+    if parsed.program is not None:
+        with pytest.raises(LarsparkError) as refused:
+            prepare(parsed.program)
+        assert [problem.code for problem in refused.value.problems] == ["L301"]
+    else:
+        assert {problem.code for problem in parsed.problems} <= {"L121", "L102", "L101"}
 
 
 def test_what_cannot_be_read_is_a_problem(tmp_path: Path) -> None:

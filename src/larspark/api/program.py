@@ -66,17 +66,30 @@ class Program:
         self.warnings = tuple(warnings)
 
     @classmethod
-    def parse(cls, text: str, *, dialect: str = "lars", source: str = "<program>") -> "Program":
-        """Read a program from text; everything that is wrong with it is raised at once."""
-        return cls._accept(parse_program(text, source=source, dialect=dialect))
+    def parse(
+        cls,
+        text: str,
+        *,
+        dialect: str = "lars",
+        source: str = "<program>",
+        allow: Iterable[str | Path] = (),
+    ) -> "Program":
+        """Read a program from text; everything that is wrong with it is raised at once.
+
+        Its background files lie in the current directory or below, or in a directory of `allow`.
+        """
+        return cls._accept(parse_program(text, source=source, dialect=dialect, allow=allow))
 
     @classmethod
-    def load(cls, path: str | Path, *, dialect: str | None = None) -> "Program":
+    def load(
+        cls, path: str | Path, *, dialect: str | None = None, allow: Iterable[str | Path] = ()
+    ) -> "Program":
         """Read a program from a file, with the files it includes.
 
-        Without `dialect` the suffix of the file decides: `.lars`, `.ticker` or `.laser`.
+        Without `dialect` the suffix of the file decides: `.lars`, `.ticker` or `.laser`. Files that
+        it names lie in its directory or below, or in a directory of `allow`.
         """
-        return cls._accept(load_program(path, dialect=dialect))
+        return cls._accept(load_program(path, dialect=dialect, allow=allow))
 
     @classmethod
     def _accept(cls, parsed: Parsed) -> "Program":

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from larspark.api.program import Program, prepare
 from larspark.base.atoms import Atom
+from larspark.base.disk import Disk
 from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import Stream
@@ -96,7 +97,13 @@ class Reasoner:
         yield from self._answers(self.session.advance(t))
 
     def _answers(self, found: Answers) -> Iterator[Answer]:
-        for point in found.points():
+        points = found.points()
+        while True:
+            # Another thread may advance the reasoner meanwhile.
+            with self.session.lock:
+                point = next(points, None)
+            if point is None:
+                return
             now = point.atoms if point.atoms is not None else frozenset()
             yield Answer(point.t, point.atoms, now - self._last, self._last - now)
             self._last = now
@@ -156,14 +163,11 @@ class Reasoner:
 
     def stats(self) -> dict[str, int]:
         """What the engine holds and has done, by name; each engine counts what matters to it."""
-        return self.session.engine.stats()
+        return self.session.stats()
 
     def save(self, path: str | Path) -> None:
-        """Write the state to a file, which is replaced only when all of it is written."""
-        target = Path(path)
-        written = target.with_name(f".{target.name}.writing")
-        written.write_bytes(self.session.save())
-        written.replace(target)
+        """Write the state to a file, which is replaced only when all of it is on the disk."""
+        Disk().replace(Path(path), self.session.save())
 
     @classmethod
     def restore(

@@ -27,7 +27,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L118": "The numbers of a window do not make a window.",
         "L119": "A short form after an atom can be read in two ways.",
         "L120": "A directive is given twice, or contradicts another one.",
-        "L121": "An included file cannot be used.",
+        "L121": "A file that a program includes or names as background cannot be used.",
         "L122": "A term applies a function, and there are none.",
         "L123": "`_` stands where a value is computed or compared.",
         "L124": "A time is not a number.",

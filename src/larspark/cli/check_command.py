@@ -9,7 +9,13 @@ from larspark import api
 from larspark.base.problems import LarsparkError, Severity
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts
-from larspark.cli.options import BackgroundFiles, DialectOption, JsonOption, ProgramFile
+from larspark.cli.options import (
+    AllowPathOption,
+    BackgroundFiles,
+    DialectOption,
+    JsonOption,
+    ProgramFile,
+)
 from larspark.scale.cuts import explain_cuts
 from larspark.show.report import problem_json
 from larspark.show.terminal import print_problems, writer
@@ -33,12 +39,13 @@ def check(
         bool, typer.Option("--verbose", "-v", help="Also strata, partition key, dependencies.")
     ] = False,
     dialect: DialectOption = None,
+    allow_path: AllowPathOption = None,
     json: JsonOption = False,
 ) -> None:
     """List all problems of a program, and report what is known about it before it runs."""
     with writer(None, json) as out:
         try:
-            loaded = api.Program.load(program, dialect=dialect)
+            loaded = api.Program.load(program, dialect=dialect, allow=allow_path or ())
         except LarsparkError as error:
             if not out.people:
                 out.json({"errors": list(map(problem_json, error.problems))})

@@ -9,6 +9,7 @@ from larspark import api
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
+    AllowPathOption,
     BackgroundFiles,
     DialectOption,
     FromOption,
@@ -47,10 +48,11 @@ def explain(
     svg: Annotated[Path | None, typer.Option(help="Write the tree as SVG to this file.")] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the tree also to a pipe.")] = False,
     dialect: DialectOption = None,
+    allow_path: AllowPathOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the proof of an atom as a tree, or the first missing condition of each rule."""
-    loaded = load_program(program, dialect)
+    loaded = load_program(program, dialect, allow_path)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
     found = api.explain(
         loaded,

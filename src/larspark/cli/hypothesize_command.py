@@ -8,6 +8,7 @@ from larspark import api
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
+    AllowPathOption,
     BackgroundFiles,
     DialectOption,
     FromOption,
@@ -42,10 +43,11 @@ def hypothesize(
     on_error: OnErrorOption = OnError.FAIL,
     mapping: MapOption = None,
     dialect: DialectOption = None,
+    allow_path: AllowPathOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write answers that may become true: their evidence, missing facts, and deadline."""
-    loaded = load_program(program, dialect)
+    loaded = load_program(program, dialect, allow_path)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
     answers = api.hypothesize(
         loaded,

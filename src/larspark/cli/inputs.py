@@ -10,8 +10,8 @@ from larspark.language.tree import Tick
 from larspark.show.terminal import print_problems
 
 
-def load_program(path: Path, dialect: str | None) -> api.Program:
-    loaded = api.Program.load(path, dialect=dialect)
+def load_program(path: Path, dialect: str | None, allow: list[Path] | None = None) -> api.Program:
+    loaded = api.Program.load(path, dialect=dialect, allow=allow or ())
     print_problems(loaded.warnings)
     return loaded
 

@@ -21,6 +21,8 @@ from larspark.run.session import Session
 from larspark.show.terminal import Writer, errors, say, status_line
 
 _REDRAW_SECONDS = 0.2
+# Signals that end a run; Windows has no terminal that hangs up.
+_ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 def open_live(
@@ -90,7 +92,7 @@ class Watch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """In this context, Ctrl-C ends the stream cleanly; a second one ends the process."""
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.getsignal(number) for number in _ENDING}
         for number in before:
             signal.signal(number, self._interrupt)
         try:
@@ -106,8 +108,9 @@ class Watch:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._interrupted = "stopped: "
         self._stream.stop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.default_int_handler)
+        for each in _ENDING:
+            # Also in the middle of a computation of the solver or a kernel.
+            signal.signal(each, signal.SIG_DFL)
 
     def draw(self, batch: AnyBatch) -> None:
         """Update the status line after a batch."""

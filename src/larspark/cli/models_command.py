@@ -10,6 +10,7 @@ from larspark.base.atoms import atom_text
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
+    AllowPathOption,
     BackgroundFiles,
     DialectOption,
     EngineOption,
@@ -61,6 +62,7 @@ def models(
     incremental: IncrementalOption = False,
     mapping: MapOption = None,
     dialect: DialectOption = None,
+    allow_path: AllowPathOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write every answer stream of a program at a time point: derived atoms by time point."""
@@ -68,7 +70,7 @@ def models(
         raise typer.BadParameter(
             "--limit, --count, --cautious, --brave and --closest exclude each other"
         )
-    loaded = load_program(program, dialect)
+    loaded = load_program(program, dialect, allow_path)
     source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
     settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
     session = api.open_session(loaded, background_facts(background), engine, settings)

@@ -1,5 +1,6 @@
 """Options and arguments that several commands share."""
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from larspark.run.registry import AUTO, ENGINES
 
 def existing(path: Path | None) -> Path | None:
     """The path, if the file exists; else an error with the closest name as a hint."""
-    if path is not None and not path.exists():
+    if path is not None and not os.path.exists(path):
         raise LarsparkError(Problem("L503", f"there is no file {path}", hint=_hint(path)))
     return path
 
@@ -27,7 +28,7 @@ def all_existing(paths: list[Path] | None) -> list[Path] | None:
 
 def _hint(path: Path) -> str:
     folder = path.parent
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return f"the directory {folder} does not exist"
     meant = Vocabulary(other.name for other in folder.iterdir()).closest(path.name)
     return f"did you mean {folder / meant}?" if meant is not None else ""
@@ -105,6 +106,14 @@ DialectOption = Annotated[
     typer.Option(
         metavar=f"[{'|'.join(DIALECTS)}]",
         help="The language of the program; by default the file's suffix decides.",
+    ),
+]
+AllowPathOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--allow-path",
+        help="A directory that the program may include files and background data from.",
+        rich_help_panel=READING,
     ),
 ]
 FromOption = Annotated[

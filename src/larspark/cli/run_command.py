@@ -9,11 +9,12 @@ import typer
 from larspark import api
 from larspark.base.atoms import Atom
 from larspark.cli.answer_format import AnswerFormat
-from larspark.cli.app import app
+from larspark.cli.app import app, end_at_once
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.live_run import Watch, flushed, open_live, parse_every
 from larspark.cli.options import (
     TIMELINE,
+    AllowPathOption,
     BackgroundFiles,
     ClockOption,
     DialectOption,
@@ -98,6 +99,7 @@ def run(
         typer.Option(min=1, help="The maximum number of hypothetical answers per time point."),
     ] = None,
     dialect: DialectOption = None,
+    allow_path: AllowPathOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run a program over a stream and write the answers."""
@@ -109,7 +111,7 @@ def run(
     if limit is not None and not (hypothetical and form is Form.POINTS):
         raise typer.BadParameter("--limit is for --hypothetical and points")
     when = parse_every(every, form)
-    loaded = load_program(program, dialect)
+    loaded = load_program(program, dialect, allow_path)
     tick = loaded.syntax.tick
     live_source = open_live(
         stream,
@@ -147,6 +149,7 @@ def run(
             out = stack.enter_context(writer(output, json))
             pieces, notes = answers_on_spark(loaded, source, given, engine, settings, last, seen)
         elif live_source is None:
+            end_at_once()
             batches = stack.enter_context(reading_progress(source, source.batches()))
             out = stack.enter_context(writer(output, json))
             pieces = replay(session, batches, to=last, hindsight=hindsight, seen=seen)

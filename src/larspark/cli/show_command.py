@@ -10,6 +10,7 @@ from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     TIMELINE,
+    AllowPathOption,
     BackgroundFiles,
     DialectOption,
     EngineOption,
@@ -66,6 +67,7 @@ def show(
     svg: Annotated[Path | None, typer.Option(help="Write the drawing as SVG to this file.")] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the drawing also to a pipe.")] = False,
     dialect: DialectOption = None,
+    allow_path: AllowPathOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw facts as dots, derived atoms as bars, and the windows of the rules at a time point."""
@@ -79,7 +81,7 @@ def show(
         source = open_stream(stream, mapping, None, on_error, lateness)
         picture = picture_stream(source.batches(), scene)
     else:
-        loaded = load_program(program, dialect)
+        loaded = load_program(program, dialect, allow_path)
         source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
         settings = Settings(start, hindsight, until)
         checked, atoms = api.prepare(loaded, background_facts(background), settings)

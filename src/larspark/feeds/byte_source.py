@@ -103,6 +103,17 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
+# What reading a damaged file can raise; lengths can be huge, and names in a schema no UTF-8.
+_DAMAGED = (
+    EOFError,
+    zlib.error,
+    gzip.BadGzipFile,
+    pa.ArrowException,
+    UnicodeDecodeError,
+    MemoryError,
+)
+
+
 class Source:
     """A file, open file or standard input; pipes can be opened only once."""
 
@@ -114,7 +125,8 @@ class Source:
         if isinstance(place, str | os.PathLike):
             self._place: Path | BinaryIO | None = None if place == "-" else Path(place)
             self.name = "<stdin>" if self._place is None else os.fspath(place)
-            if isinstance(self._place, Path) and not self._place.exists():
+            # Unlike `Path.exists`, this is no error for names that no file can have.
+            if isinstance(self._place, Path) and not os.path.exists(self._place):
                 raise self._unreadable("there is no such file")
             return
         self._place = _binary(place)
@@ -179,8 +191,9 @@ class Source:
                     yield file
             else:
                 yield self._rewound(self._place or sys.stdin.buffer)
-        except (EOFError, zlib.error, gzip.BadGzipFile, pa.ArrowException) as error:
-            raise self._unreadable(str(error).split("\n")[0]) from None
+        except _DAMAGED as error:
+            why = str(error).split("\n")[0] or "it asks for too much memory"
+            raise self._unreadable(why) from None
         except OSError as error:
             raise self._unreadable(error.strerror or str(error)) from None
 

@@ -26,6 +26,7 @@ from larspark.language.window_syntax import tick_text
 # Larger texts are refused; data belongs into a stream or a background file.
 MAX_CHARACTERS = 10_000_000
 MAX_FILES = 100
+_ALLOW = "`--allow-path DIRECTORY` allows another directory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +124,20 @@ class Collector:
             case SignaturesDirective(word, signatures):
                 self._signatures.setdefault(word, set()).update(signatures)
             case Background():
-                self._backgrounds.append(self._located(directive, paths[-1]))
+                self._background(source, directive, paths[-1])
             case IncludeDirective():
                 return self._include(source, directive, paths)
             case _:
                 assert_never(directive)
         return []
 
-    def _located(self, background: Background, path: str) -> Background:
+    def _background(self, source: Source, background: Background, path: str) -> None:
         """Relative paths are meant from the file that names them."""
         located = posixpath.join(self._main.root, posixpath.dirname(path), background.path)
-        return Background(located, background.signature, background.span)
+        if why := self._main.forbid(located):
+            message = f'"{background.path}" cannot be used: {why}'
+            source.report("L121", message, background.span, _ALLOW)
+        self._backgrounds.append(Background(located, background.signature, background.span))
 
     def _include(
         self, source: Source, include: IncludeDirective, paths: tuple[str, ...]
@@ -147,9 +151,8 @@ class Collector:
 
         if self._main.read is None:
             return refuse("the program is not a file", "load it from a file")
-        if posixpath.isabs(path) or path == ".." or path.startswith("../"):
-            where = "the directory of the main program"
-            return refuse(f"it lies outside {where}", f"name a file in {where} or below")
+        if why := self._main.forbid(name):
+            return refuse(why, _ALLOW)
         if path in paths:
             chain = " -> ".join(f'"{part}"' for part in (*paths[paths.index(path) :], path))
             return refuse(f"it includes itself: {chain}")

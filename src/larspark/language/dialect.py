@@ -14,6 +14,13 @@ from larspark.language.tree import Program
 # Gives the text of a file that is named relative to the main program's directory; raises
 # LookupError, OSError or ValueError when there is none.
 Read = Callable[[str], str]
+# Says why a file may not be read, by its path; empty if it may be read.
+Forbid = Callable[[str], str]
+
+
+def _nothing(_path: str) -> str:
+    """Forbid nothing."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +28,8 @@ class ProgramText:
     """The text of a program, and what its `#include` and `#background` directives need.
 
     `name` stands in spans. `path` is the path of the text below the directory `root`; both are
-    empty for a text that is not a file. Without `read` there are no includes.
+    empty for a text that is not a file. Without `read` there are no includes. `forbid` confines the
+    files that the text may name.
     """
 
     text: str
@@ -29,6 +37,7 @@ class ProgramText:
     path: str = ""
     root: str = ""
     read: Read | None = None
+    forbid: Forbid = _nothing
 
 
 @dataclass(frozen=True, slots=True)

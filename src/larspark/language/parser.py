@@ -1,5 +1,6 @@
 """Programs and formulas from text and files."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +24,15 @@ class ParsedFormula:
 
 
 def parse_program(
-    text: str, source: str = "<program>", dialect: str = "lars", read: Read | None = None
+    text: str,
+    source: str = "<program>",
+    dialect: str = "lars",
+    read: Read | None = None,
+    allow: Iterable[str | Path] = (),
 ) -> Parsed:
     """Read a program; `read` gives the text of an included file, named relative to this text.
+
+    Background files lie in the current directory or in one of those allowed.
 
     >>> parse_program("q(X) :- p(X) [3].").program.rules[0].body[0].window
     TimeWindow(past=3, future=0, every=1)
@@ -35,7 +42,8 @@ def parse_program(
     known = DIALECTS.get(dialect)
     if known is None:
         return _unknown_dialect(dialect)
-    return known.parse(ProgramText(text, source, read=read))
+    forbid = _Confined(Path(), allow).forbid
+    return known.parse(ProgramText(text, source, read=read, forbid=forbid))
 
 
 def _unknown_dialect(dialect: str) -> Parsed:
@@ -84,12 +92,32 @@ def parse_atom(text: str, source: str = "<atom>") -> Atom:
     return parsed.formula.atom
 
 
-def load_program(path: str | Path, dialect: str | None = None) -> Parsed:
+class _Confined:
+    """The directories that a program may read files from: its own, and those that are allowed."""
+
+    def __init__(self, root: Path, allow: Iterable[str | Path]) -> None:
+        self._allowed = [Path(directory).resolve() for directory in (root, *allow)]
+
+    def forbid(self, path: str) -> str:
+        """Why a file may not be read; links are followed."""
+        try:
+            target = Path(path).resolve()
+        except (OSError, RuntimeError, ValueError):
+            return "there is no such file"
+        if any(map(target.is_relative_to, self._allowed)):
+            return ""
+        return "it lies outside the directory of the main program"
+
+
+def load_program(
+    path: str | Path, dialect: str | None = None, allow: Iterable[str | Path] = ()
+) -> Parsed:
     """Read a program file and the files it includes.
 
     Without `dialect` the suffix of the file decides, and a file with any other suffix is LARS.
-    Included files lie in the directory of the program or below it. Paths of `#include` and
-    `#background` are relative to the file that names them.
+    Included files and background files lie in the directory of the program or below it, or in a
+    directory of `allow`. Paths of `#include` and `#background` are relative to the file that names
+    them.
     """
     path = Path(path)
     known = dialect_of(path) if dialect is None else DIALECTS.get(dialect)
@@ -104,13 +132,11 @@ def load_program(path: str | Path, dialect: str | None = None) -> Parsed:
     root = path.parent
 
     def read(relative: str) -> str:
-        target = root / relative
-        if not target.resolve().is_relative_to(root.resolve()):
-            raise ValueError("it is a link out of the directory of the main program")
-        return _read_text(target)
+        return _read_text(root / relative)
 
     directory = "" if str(root) == "." else root.as_posix()
-    return known.parse(ProgramText(text, str(path), path.name, directory, read))
+    forbid = _Confined(root, allow).forbid
+    return known.parse(ProgramText(text, str(path), path.name, directory, read, forbid))
 
 
 def _read_text(path: Path) -> str:

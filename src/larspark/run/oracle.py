@@ -10,7 +10,7 @@ from larspark.base.problems import Problem
 from larspark.meaning.output_stream import Oracle
 from larspark.run.answers import ListedModels, PointAnswers
 from larspark.run.protocol import EngineKind, Model, Point, Settings
-from larspark.run.state import State, atom_fields, atom_of
+from larspark.run.state import State, atom_fields, atom_of, optional_time, time_of
 
 
 class OracleEngine(ListedModels):
@@ -100,11 +100,12 @@ class OracleEngine(ListedModels):
         """Continue from a state."""
         values = state.values
         elements, remembered = (
-            [Element(t, atom_of(fields)) for t, *fields in values[name]]
+            [Element(time_of(t), atom_of(fields)) for t, *fields in values[name]]
             for name in ("elements", "remembered")
         )
         previous = frozenset(map(atom_of, values["previous"]))
-        start, latest, answered = values["start"], values["latest"], values["answered"]
+        times = (values["start"], values["latest"], values["answered"])
+        start, latest, answered = map(optional_time, times)
         self._elements, self._latest, self._answered = elements, latest, answered
         self._oracle = None
         if start is not None:

@@ -3,9 +3,10 @@
 What the session refuses it refuses whole: a batch is either taken or leaves nothing behind.
 """
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property
-from typing import NamedTuple
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, wraps
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import pyarrow.compute as pc
 
@@ -17,19 +18,20 @@ from larspark.language import program_text
 from larspark.run.protocol import Answers, Engine, Model, Settings
 from larspark.run.registry import engine_kind, make_engine
 from larspark.run.state import (
+    FURTHEST,
     MALFORMED,
     SavedState,
     State,
+    optional_time,
     program_identity,
     refused,
     unreadable,
+    whole_number,
 )
 
-# Engines add window sizes to time points and must stay within 64 bits.
-FURTHEST = 2**59
-
-
 _KIND = "session"
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class SessionHeader(NamedTuple):
@@ -48,14 +50,51 @@ def read_session(data: bytes) -> tuple[SessionHeader, SavedState]:
     saved = SavedState.from_bytes(data, _KIND)
     try:
         engine, settings, *others = saved.state.values["session"]
-        header = SessionHeader(engine, Settings(*settings), *others)
+        header = SessionHeader(engine, _settings(*settings), *others)
+        for time in (header.start, header.answered, header.latest):
+            optional_time(time)
+        whole_number(header.next_seq, 0, 2**62)
     except MALFORMED as error:
         raise unreadable(error) from error
     return header, saved
 
 
+def _settings(*values: object) -> Settings:
+    """Settings of a saved state, each with a value that it can have."""
+    settings = Settings(*values)  # type: ignore[arg-type]
+    optional_time(settings.start)
+    optional_time(settings.until)
+    limit = settings.time_limit
+    if limit is not None and not (isinstance(limit, int | float) and limit > 0):
+        raise ValueError(f"{limit!r} is no time limit")
+    if not all(isinstance(flag, bool) for flag in _flags(settings)):
+        raise ValueError("a setting is neither true nor false")
+    return settings
+
+
+def _flags(settings: Settings) -> tuple[object, ...]:
+    return settings.hindsight, settings.push, settings.incremental
+
+
+def _alone(
+    method: Callable[Concatenate["Session", P], R],
+) -> Callable[Concatenate["Session", P], R]:
+    """Let one thread at a time run a method: engines work on shared arrays."""
+
+    @wraps(method)
+    def alone(self: "Session", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return alone
+
+
 class Session:
-    """One run of a program over a stream."""
+    """One run of a program over a stream.
+
+    Its methods wait for each other when several threads call them. Answers are built on demand, so
+    who reads them while other threads use the session holds `lock` meanwhile.
+    """
 
     def __init__(
         self,
@@ -68,6 +107,7 @@ class Session:
             message = "the program can place atoms ever further into the future"
             raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
         _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
+        self.lock = threading.RLock()
         self.checked = checked
         self._background = frozenset(background)
         self._settings = settings
@@ -99,6 +139,7 @@ class Session:
         """What the data gave that the program does not handle; only `interval` looks for it."""
         return list(getattr(self.engine, "warnings", ()))
 
+    @_alone
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
         first = self._check(batch)
@@ -118,6 +159,7 @@ class Session:
         self._next_seq += len(batch)
         self.engine.append(batch)
 
+    @_alone
     def advance(self, t: int) -> Answers:
         """The answers for every time point after the last advance, up to t."""
         _within_range((t,))
@@ -127,29 +169,46 @@ class Session:
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
         """The answer streams at a time point that was not passed yet, in a fixed order."""
-        self._reach(at)
-        return self.engine.models(at, limit)
+        with self.lock:
+            self._reach(at)
+            found = self.engine.models(at, limit)
+        while True:
+            with self.lock:
+                model = next(found, None)
+            if model is None:
+                return
+            yield model
 
+    @_alone
     def closest(self, at: int) -> Model | None:
         """The answer stream at a time point that a run would follow; None without one."""
         self._reach(at)
         return self.engine.closest(at)
 
+    @_alone
     def count(self, at: int) -> int:
         """How many answer streams there are at a time point."""
         self._reach(at)
         return self.engine.count(at)
 
+    @_alone
     def cautious(self, at: int) -> Model | None:
         """What every answer stream at a time point holds; None without one."""
         self._reach(at)
         return self.engine.cautious(at)
 
+    @_alone
     def brave(self, at: int) -> Model | None:
         """What at least one answer stream at a time point holds; None without one."""
         self._reach(at)
         return self.engine.brave(at)
 
+    @_alone
+    def stats(self) -> dict[str, int]:
+        """What the engine holds and has done, by name; each engine counts what matters to it."""
+        return self.engine.stats()
+
+    @_alone
     def save(self) -> bytes:
         """The whole state, from which `restore` continues."""
         header = SessionHeader(
@@ -164,6 +223,7 @@ class Session:
         values = {"session": header, "engine": engine.values}
         return SavedState(_KIND, self._identity, State(values, engine.arrays)).to_bytes()
 
+    @_alone
     def restore(self, data: bytes) -> None:
         """Continue from a saved state of the same program, engine and settings."""
         header, saved = read_session(data)

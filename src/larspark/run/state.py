@@ -21,6 +21,9 @@ from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import constant
 
+# Engines add window sizes to time points and must stay within 64 bits.
+FURTHEST = 2**59
+
 Array: TypeAlias = NDArray[np.int64] | NDArray[np.uint8]
 
 _FORMAT = "larspark state 3"
@@ -174,6 +177,23 @@ def of_part(arrays: Mapping[str, Array], part: str) -> dict[str, Any]:
     return {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
 
 
+def whole_number(value: object, least: int, most: int) -> int:
+    """A whole number of a state within bounds; anything else is an error."""
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{value!r} is no whole number from {least} to {most}")
+    return value
+
+
+def time_of(value: object) -> int:
+    """A time point of a state."""
+    return whole_number(value, -FURTHEST, FURTHEST)
+
+
+def optional_time(value: object) -> int | None:
+    """A time point of a state, or None."""
+    return None if value is None else time_of(value)
+
+
 def atom_fields(atom: Atom) -> list[Any]:
     """An atom as a JSON list: its predicate, then its arguments."""
     return [atom.predicate, *atom.args]
@@ -184,4 +204,6 @@ def atom_of(fields: Iterable[Any]) -> Atom:
     predicate, *args = fields
     if not isinstance(predicate, str):
         raise ValueError(f"{predicate!r} is no predicate")
+    if not all(isinstance(arg, int | float | str) for arg in args):
+        raise ValueError(f"{args!r} are no constants")
     return Atom(predicate, tuple(map(constant, args)))

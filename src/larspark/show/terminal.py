@@ -4,6 +4,7 @@ Text from streams never reaches a terminal with control characters in it.
 """
 
 import json
+import os
 import re
 import sys
 import threading
@@ -38,7 +39,7 @@ def printable(text: str) -> str:
 # The width that is assumed when the output is not a terminal.
 PLAIN_WIDTH = 100
 
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 class StatusLine:
@@ -89,7 +90,7 @@ class Writer:
     def __init__(self, out: IO[str] | Sink, people: bool) -> None:
         self.people = people
         self._out = out
-        self._console = Console(highlight=False, soft_wrap=True) if people else None
+        self._console = Console(highlight=False, soft_wrap=True, emoji=False) if people else None
 
     @property
     def width(self) -> int:
@@ -113,21 +114,35 @@ class Writer:
 
 
 @contextmanager
+def _standard_output(as_json: bool) -> Iterator[Writer]:
+    """A writer to standard output; when its reader leaves, as `head` does, the command is over."""
+    try:
+        yield Writer(sys.stdout, people=not as_json and sys.stdout.isatty())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered must go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise _unwritable("standard output", error) from None
+
+
+@contextmanager
 def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
     """A writer to standard output, to a file (overwritten), or to a live sink."""
     if place is None or place == "-":
-        yield Writer(sys.stdout, people=not as_json and sys.stdout.isatty())
-        sys.stdout.flush()
+        with _standard_output(as_json) as out:
+            yield out
     elif is_live(place):
         with open_sink(place, say) as sink:
             yield Writer(sink, people=False)
     else:
         try:
-            out = Path(place).open("w", encoding="utf-8")  # noqa: SIM115 - closed below
+            with Path(place).open("w", encoding="utf-8") as file:
+                yield Writer(file, people=False)
         except OSError as error:
-            raise _unwritable(Path(place), error) from None
-        with out:
-            yield Writer(out, people=False)
+            raise _unwritable(place, error) from None
 
 
 def say(text: str) -> None:
@@ -144,7 +159,7 @@ def write_file(path: Path, text: str) -> None:
         raise _unwritable(path, error) from None
 
 
-def _unwritable(path: Path, error: OSError) -> LarsparkError:
+def _unwritable(path: str | Path, error: OSError) -> LarsparkError:
     return LarsparkError(Problem("L324", f"cannot write {path}: {error.strerror or error}"))
 
 

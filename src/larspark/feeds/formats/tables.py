@@ -132,9 +132,13 @@ def _arrow_reader(file: BinaryIO) -> Any:
 
 
 def _arrow_batches(reader: Any) -> Iterator[Any]:
+    batches: Iterable[Any] = reader
     if isinstance(reader, pa.ipc.RecordBatchFileReader):
-        return (reader.get_batch(number) for number in range(reader.num_record_batches))
-    return iter(reader)
+        batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+    for batch in batches:
+        # Lengths and offsets in a file are trusted by every function of Arrow.
+        batch.validate(full=True)
+        yield batch
 
 
 def _reader_table(reader: Any, batches: Iterable[Any], name: str, batch_size: int) -> Table:

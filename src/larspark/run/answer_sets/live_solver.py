@@ -16,7 +16,7 @@ from clingo import Control, TruthValue
 from clingo.backend import Backend
 
 from larspark.base.atoms import Atom, Signature
-from larspark.run.answer_sets.solver import ModelElements, Solvable, new_control
+from larspark.run.answer_sets.solver import ModelElements, Solvable, new_control, wait
 
 # With less garbage than this no new solver is made.
 _PATIENCE = 5_000
@@ -285,7 +285,8 @@ class LiveSolvable(Solvable):
         """
         self._configure("ignore")
         for _ in range(_FORCED_CHANGES):
-            with self.control.solve(kept, yield_=True) as handle:
+            with self.control.solve(kept, yield_=True, async_=True) as handle:
+                wait(handle, None)
                 solution = handle.model()
                 if solution is not None:
                     return self._read(solution)

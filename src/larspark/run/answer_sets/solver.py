@@ -22,6 +22,9 @@ SORTED_ELEMENTS = 200_000
 # After so many candidates that are not answer streams the search gives up.
 CANDIDATE_LIMIT = 100_000
 
+# How long a signal may wait while the solver works.
+_SIGNAL_SECONDS = 0.1
+
 ModelElements: TypeAlias = frozenset[Element]
 
 
@@ -40,20 +43,24 @@ def new_control(models: int = 0) -> Control:
 
 def is_satisfiable(control: Control, assumptions: Sequence[int], deadline: float | None) -> bool:
     """Is there a solution under these assumptions?"""
-    if deadline is None:
-        return bool(control.solve(assumptions).satisfiable)
     with control.solve(assumptions, async_=True) as handle:
         wait(handle, deadline)
         return bool(handle.get().satisfiable)
 
 
 def wait(handle: SolveHandle, deadline: float | None) -> None:
-    """Wait for the next result of the solver, up to the deadline."""
-    if deadline is None:
-        handle.wait()
-    elif not handle.wait(max(0.0, deadline - time.monotonic())):
-        handle.cancel()
-        raise TimeLimitError
+    """Wait for the next result of the solver, up to the deadline.
+
+    The solver works in another thread, so that this one can handle signals such as Ctrl-C.
+    """
+    while not handle.wait(_SIGNAL_SECONDS if deadline is None else _slice(deadline)):
+        if deadline is not None and time.monotonic() >= deadline:
+            handle.cancel()
+            raise TimeLimitError
+
+
+def _slice(deadline: float) -> float:
+    return max(0.0, min(_SIGNAL_SECONDS, deadline - time.monotonic()))
 
 
 def _swallow(code: object, message: str) -> None:
@@ -212,10 +219,6 @@ class Solvable:
         """Look at preferences or not; only `closest` states any, and a new solver looks at them."""
 
     def _solutions(self, assumptions: Sequence[int]) -> Generator[Solution]:
-        if self.deadline is None:
-            with self.control.solve(assumptions, yield_=True) as handle:
-                yield from handle
-            return
         with self.control.solve(assumptions, yield_=True, async_=True) as handle:
             while True:
                 handle.resume()

@@ -152,6 +152,9 @@ class SteppingEngine(ABC):
 
     def _adopt(self, state: SteppingState) -> None:
         """Let an engine without any state go on from this one."""
+        shown = self._checked.shown
+        if not all(atom.signature in shown for atom in state.previous):
+            raise ValueError("the output before holds what is never output")
         self._start, self._latest, self._answered = state.start, state.latest, state.answered
         self._previous = frozenset(state.previous)
         self._waiting.extend(state.waiting)

@@ -12,6 +12,7 @@ from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.kernels.select import first_arrivals, pin
+from larspark.run.interval.restored import check_chunk
 from larspark.run.interval.tuple_windows import Elements
 
 # A slice of the stream that is worked on at once has at most so many elements and time points:
@@ -131,8 +132,7 @@ class Arrivals:
     def load(self, chunks: dict[Signature, Chunk], latest: int | None) -> None:
         """Go on from what was waiting."""
         for signature, (rows, order) in chunks.items():
-            if rows.shape != (len(order), TIME + 1 + signature.arity):
-                raise ValueError("elements that wait have another width")
+            check_chunk(rows, order, signature, self._constants.values)
         self._chunks = {signature: [chunk] for signature, chunk in chunks.items()}
         self.latest = latest
 

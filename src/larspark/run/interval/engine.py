@@ -28,6 +28,12 @@ from larspark.run.interval.interval_answers import Holding, IntervalAnswers, ato
 from larspark.run.interval.kernels.layout import FOREVER, Ints
 from larspark.run.interval.network import Network
 from larspark.run.interval.network_builder import Builder
+from larspark.run.interval.restored import (
+    check_arrays,
+    check_clock,
+    check_constants,
+    check_times,
+)
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.stage_exchange import StageExchange, exported_table, imported_chunks
 from larspark.run.interval.tuple_windows import Arrived
@@ -167,6 +173,8 @@ class IntervalEngine(ListedModels):
     def restore(self, state: State) -> None:
         """Continue from a state; one that cannot be read changes nothing."""
         values, arrays = state.values, state.arrays
+        check_times(values)
+        check_constants(values["constants"], values["free"], values["own"])
         start, answered, arrived = values["start"], values["answered"], values["arrived"]
         constants = Constants()
         arrivals = Arrivals(constants, self._settings.start)
@@ -178,6 +186,9 @@ class IntervalEngine(ListedModels):
         }
         arrivals.load(chunks, values["latest"])
         if "clock" in values:
+            first, reached, _ = check_clock(values)
+            stores = {n: a for n, a in arrays.items() if not n.startswith("waiting")}
+            check_arrays(stores, first, reached)
             end, floor, last = values["clock"]
             clock = Clock(start, end, floor, last, self._settings.hindsight)
             network = self._build(clock, constants)

@@ -19,6 +19,7 @@ from larspark.base.terms import Constant, Term, constant
 from larspark.run.interval.diagnostics import Diagnostics
 from larspark.run.interval.kernels.layout import Ints
 from larspark.run.interval.kernels.select import code_integers
+from larspark.run.state import refused
 
 INTEGER, TABLE, FLOAT = 0, 1, 2
 _TAG_BITS = 2
@@ -159,13 +160,20 @@ class Constants:
         self._known = {v: place for place, v in enumerate(values) if place not in vacant}
 
 
+def _found(place: int, values: Sequence[Constant]) -> Constant:
+    try:
+        return values[place]
+    except IndexError:
+        raise refused("the saved state refers to a text that is not in it") from None
+
+
 def decode(code: int, values: Sequence[Constant]) -> Constant:
     """The constant of a code, with the table that was current when the code was."""
     tag = code & _TAG
     if tag == INTEGER:
         return code >> _TAG_BITS
     if tag == TABLE:
-        return values[code >> _TAG_BITS]
+        return _found(code >> _TAG_BITS, values)
     squeezed = code >> _TAG_BITS
     exponent = ((squeezed >> _MANTISSA_BITS) & 0x1FF) + _EXPONENT_BIAS
     bits = (-1 if squeezed < 0 else 0) << 63 | exponent << _MANTISSA_BITS | squeezed & _MANTISSA

@@ -17,8 +17,10 @@ from larspark.language.windows import SessionWindow
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Node, State
+from larspark.run.interval.restored import check_elements, require
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.tuple_windows import Among, Arrived, LastOfGroups, LastTuples
+from larspark.run.state import FURTHEST
 
 _Key: TypeAlias = tuple[int, ...]
 
@@ -175,8 +177,12 @@ class SessionRows:
 
     def load(self, state: Mapping[str, Ints]) -> None:
         rows, sessions = state["rows"], state["sessions"]
-        if rows.ndim != 2 or rows.shape[1] != self._width or sessions.ndim != 2:
-            raise ValueError("the rows of a session window have another width")
+        check_elements(rows, self._width)
+        require(sessions.shape[1:] == (3 + len(self._keys),), "sessions have another width")
+        lengths = sessions[:, 2]
+        require((lengths >= 0).all() and lengths.sum() == len(rows), "sessions have no rows")
+        require((abs(sessions[:, :2]) <= FURTHEST).all(), "sessions are too far away")
+        require((sessions[:, 0] <= sessions[:, 1]).all(), "a session ends before it begins")
         self.clear()
         done = 0
         for begin, last, count, *key in sessions.tolist():

@@ -28,6 +28,7 @@ from larspark.run.interval.kernels.last_tuples import (
 from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Node, Patterns, State
+from larspark.run.interval.restored import check_elements, require
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import grown
 
@@ -145,9 +146,14 @@ class LastTuples:
         }
 
     def load(self, state: Mapping[str, Ints]) -> None:
-        rows, numbers = state["rows"], state["numbers"]
-        if rows.shape != (len(numbers), self._width):
-            raise ValueError("the rows of a tuple window have another width")
+        rows, numbers, count = state["rows"], state["numbers"], state["count"]
+        check_elements(rows, self._width)
+        require(numbers.shape == (len(rows),), "the rows of a tuple window have no numbers")
+        require(count.shape == (1,) and count[0] >= 0, "a tuple window has counted nothing")
+        # The kernel finds the elements that push these out by the distance of their numbers.
+        places = numbers - count[0]
+        inside = (places >= -self._past) & (places < 0) & (numbers >= 0)
+        require(inside.all() and (np.diff(numbers) > 0).all(), "a tuple window is out of order")
         self._members = np.column_stack([numbers, rows])
         self._counters = np.array([0, len(rows), state["count"][0]], np.int64)
 
@@ -258,8 +264,8 @@ class LastOfGroups:
 
     def load(self, state: Mapping[str, Ints]) -> None:
         rows = state["rows"]
-        if rows.ndim != 2 or rows.shape[1] != self._width:
-            raise ValueError("the rows of a partition window have another width")
+        check_elements(rows, self._width)
+        require((np.diff(rows[:, TIME]) >= 0).all(), "a partition window is out of order")
         self.clear()
         self._reserve(len(rows))
         group_arrivals.run(
