@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from larspark.analysis.checked import Checked
-from larspark.base.atoms import Atom, Element
+from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import Problem
 from larspark.meaning.output_stream import Oracle
@@ -85,6 +85,7 @@ class OracleEngine(ListedModels):
         """The elements, and what was answered last."""
         oracle = self._oracle
         remembered = oracle.remembered if oracle else ()
+        previous = oracle.previous if oracle else ()
         return State(
             {
                 "elements": [[t, *atom_fields(atom)] for t, atom in self._elements],
@@ -92,7 +93,7 @@ class OracleEngine(ListedModels):
                 "answered": self._answered,
                 "start": None if oracle is None else oracle.start,
                 "remembered": [[t, *atom_fields(atom)] for t, atom in remembered],
-                "previous": [atom_fields(atom) for atom in oracle.previous] if oracle else [],
+                "previous": [atom_fields(atom) for atom in sorted(previous, key=atom_text)],
             }
         )
 
