@@ -9,6 +9,7 @@ from larspark.cli import (  # noqa: F401
     bench_command,
     check_command,
     explain_command,
+    format_command,
     hypothesize_command,
     models_command,
     query_command,

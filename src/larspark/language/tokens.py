@@ -157,8 +157,11 @@ def statements(source: Source) -> Iterator[Statement]:
         yield Statement(tokens, None)
 
 
-def tokenize(source: Source) -> Iterator[Token]:
-    """The tokens of a text. BROKEN and BROKEN_LINE stand for places that have been reported."""
+def tokenize(source: Source, *, comments: bool = False) -> Iterator[Token]:
+    """The tokens of a text, with comments on request as tokens of the type COMMENT.
+
+    BROKEN and BROKEN_LINE stand for places that have been reported.
+    """
     text, line, line_start, position = source.text, 1, 0, 0
     leads_line, previous = True, ""
     match_at = _TOKEN.match
@@ -179,6 +182,8 @@ def tokenize(source: Source) -> Iterator[Token]:
         ):
             kind, word, position = "MOD", "%", match.start() + 1
         elif kind == "COMMENT":
+            if comments:
+                yield Token(kind, word, line, column, leads_line, source)
             continue
         elif kind == "OPEN_COMMENT":
             ends = _MIXED_COMMENT_END if notation.mixed_comment_ends else _COMMENT_END[word]
@@ -186,6 +191,10 @@ def tokenize(source: Source) -> Iterator[Token]:
             if end is None:
                 yield _broken(Token(kind, word, line, column, leads_line, source))
                 return
+            if comments:
+                whole = text[match.start() : end.end()]
+                yield Token("COMMENT", whole, line, column, leads_line, source)
+                leads_line = False
             line += text.count("\n", position, end.end())
             line_start = max(line_start, text.rfind("\n", position, end.end()) + 1)
             position = end.end()
