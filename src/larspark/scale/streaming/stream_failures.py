@@ -18,6 +18,8 @@ _READERS = {
     "logs": r"\b\w*MetadataLog\b",
 }
 _CHECKSUM = "Checksum error"
+# Spark starts a Python worker to read state; a machine under load may be too slow for it.
+_WORKER = re.compile(r"Python worker (?:to|failed to) connect back")
 _FILE = re.compile(r"\b\w+:/+([^\s,]*/(?:metadata|(?:state|commits|offsets|sources)/[^\s,]*\w))")
 
 
@@ -54,6 +56,8 @@ def _problems(error: Exception) -> tuple[Problem, ...]:
 def _unreadable_checkpoint(error: Exception) -> tuple[Problem, ...]:
     """The problem of a checkpoint that Spark cannot read; empty for other failures."""
     text = "\n".join(f"{cause}\n{getattr(cause, '_stackTrace', '')}" for cause in causes(error))
+    if _WORKER.search(text):
+        return ()
     part = next((name for name, reader in _READERS.items() if re.search(reader, text)), None)
     if part is None and not (_CHECKSUM in text and _FILE.search(text)):
         return ()
