@@ -11,6 +11,7 @@ from larspark.cli import (  # noqa: F401
     explain_command,
     format_command,
     hypothesize_command,
+    lsp_command,
     models_command,
     query_command,
     run_command,

@@ -110,9 +110,13 @@ class _Confined:
 
 
 def load_program(
-    path: str | Path, dialect: str | None = None, allow: Iterable[str | Path] = ()
+    path: str | Path,
+    dialect: str | None = None,
+    allow: Iterable[str | Path] = (),
+    *,
+    text: str | None = None,
 ) -> Parsed:
-    """Read a program file and the files it includes.
+    """Read a program file and the files it includes; `text` replaces the content of the file.
 
     Without `dialect` the suffix of the file decides, and a file with any other suffix is LARS.
     Included files and background files lie in the directory of the program or below it, or in a
@@ -124,7 +128,7 @@ def load_program(
     if known is None:
         return _unknown_dialect(str(dialect))
     try:
-        text = _read_text(path)
+        text = _read_text(path) if text is None else text
     except OSError as error:
         return _unreadable(path, error.strerror or "it cannot be read")
     except ValueError as error:

@@ -1,0 +1,18 @@
+"""`larspark lsp`."""
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.cli.app import app
+
+
+@app.command(short_help="Serve editors: problems, completion, renaming, formatting.")
+def lsp() -> None:
+    """Speak the language server protocol on standard input and output; editors start this."""
+    try:
+        from larspark.lsp import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("pygls", "lsprotocol"):
+            raise
+        hint = "install it with `pip install 'larspark[lsp]'`"
+        message = "the language server needs the package pygls"
+        raise LarsparkError(Problem("L406", message, hint=hint)) from error
+    serve()

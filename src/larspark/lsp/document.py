@@ -1,0 +1,174 @@
+"""A program text in an editor, and what is known about it."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from larspark.analysis.checked import Checked
+from larspark.base.atoms import Signature
+from larspark.base.problems import LarsparkError, Problem, Span
+from larspark.language import Parsed, load_program, parse_program
+from larspark.language.dialects import dialect_of
+from larspark.lsp.symbols import Occurrence, Outline, outline
+from larspark.run.prepare import checked_with
+from larspark.run.protocol import Settings
+from larspark.run.registry import choose
+
+# How a hint names a word to put in the place of the one that is wrong.
+_SUGGESTED = re.compile(r"^(?:did you mean|write) `([^`\s]+)`(?:$|\?|[ ,;:.])")
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Text to put in a place."""
+
+    span: Span
+    text: str
+
+
+class Document:
+    """One version of a text. `path` is the file it is the content of, or will be."""
+
+    def __init__(self, text: str, path: Path | None) -> None:
+        self.text = text
+        self.path = path
+        self.name = "<program>" if path is None else str(path)
+
+    @cached_property
+    def _parsed(self) -> Parsed:
+        if self.path is None:
+            return parse_program(self.text, self.name)
+        return load_program(self.path, text=self.text)
+
+    @cached_property
+    def checked(self) -> Checked | None:
+        """What is known about the program, unless the text has errors."""
+        if self._parsed.program is None:
+            return None
+        return checked_with(self._parsed.program, (), Settings())
+
+    @property
+    def is_lars(self) -> bool:
+        """Is the text in the language itself, not in a dialect?"""
+        return self.path is None or dialect_of(self.path).name == "lars"
+
+    @cached_property
+    def outlines(self) -> dict[str, Outline]:
+        """The symbols of this text and of those it includes, by the name of the text."""
+        if not self.is_lars:
+            return {self.name: Outline((), ())}
+        texts = {self.name: self.text}
+        if self._parsed.program is not None:
+            texts.update(self._parsed.program.texts)
+        return {name: outline(text, name) for name, text in texts.items()}
+
+    @property
+    def own(self) -> Outline:
+        """The symbols of this text."""
+        return self.outlines[self.name]
+
+    def problems(self) -> list[Problem]:
+        """All problems; those of included files stand on the directives that include them."""
+        found = [*self._parsed.problems, *(self.checked.problems if self.checked else ())]
+        return [self._here(problem) for problem in found]
+
+    def _here(self, problem: Problem) -> Problem:
+        span = problem.span
+        if span is not None and span.source == self.name:
+            return problem
+        where = "" if span is None else f"{span.source}:{span.line}:{span.column}: "
+        place = Span(self.name, 1, 1, 1, 1)
+        if span is not None:
+            line = next(
+                (
+                    number
+                    for number, text in enumerate(self.text.split("\n"), start=1)
+                    if text.lstrip().startswith("#include") and Path(span.source).name in text
+                ),
+                1,
+            )
+            place = Span(self.name, line, 1, line + 1, 1)
+        message = f"{where}{problem.message}"
+        return Problem(problem.code, message, place, problem.hint, problem.severity)
+
+    def fix(self, problem: Problem) -> Replacement | None:
+        """What the hint of a problem proposes, if it removes the problem."""
+        found = _SUGGESTED.match(problem.hint)
+        span = problem.span
+        if found is None or span is None or span.line != span.end_line:
+            return None
+        new = found.group(1)
+        if re.fullmatch(r"[a-z]\w*/\d+", new):
+            # A predicate is named with its arity; only its name stands in the text.
+            new = new.partition("/")[0]
+            line = self.text.split("\n")[span.line - 1]
+            name = re.compile(r"\w+").match(line, span.column - 1)
+            if name is None:
+                return None
+            span = span._replace(end_column=name.end() + 1)
+        if new.startswith("#"):
+            new = new[1:]
+        replacement = Replacement(span, new)
+        fixed = Document(self.replaced(replacement), self.path)
+        left = [(p.code, p.message) for p in fixed.problems()]
+        before = [(p.code, p.message) for p in self.problems()]
+        return replacement if len(left) < len(before) else None
+
+    def replaced(self, replacement: Replacement) -> str:
+        """The text with a replacement made."""
+        lines = self.text.split("\n")
+        span = replacement.span
+        line = lines[span.line - 1]
+        lines[span.line - 1] = (
+            line[: span.column - 1] + replacement.text + line[span.end_column - 1 :]
+        )
+        return "\n".join(lines)
+
+    def predicates(self) -> set[Signature]:
+        """All predicates that stand in this text or in those it includes."""
+        return {
+            found.name
+            for part in self.outlines.values()
+            for found in part.occurrences
+            if isinstance(found.name, Signature)
+        }
+
+    def occurrences(self, wanted: Occurrence) -> list[Occurrence]:
+        """A predicate in all texts, or a variable in its statement."""
+        if not isinstance(wanted.name, Signature):
+            return list(self.own.same(wanted))
+        return [found for part in self.outlines.values() for found in part.same(wanted)]
+
+    def role(self, signature: Signature) -> str:
+        """What a predicate is in the program, in one line of Markdown."""
+        checked = self.checked
+        if checked is None:
+            return f"`{signature}`"
+        if signature in checked.derived:
+            what = "derived" if signature in checked.shown else "derived, not shown"
+            if checked.strata is not None and len(checked.strata) > 1:
+                layer = next(n for n, part in enumerate(checked.strata, 1) if signature in part)
+                what += f", stratum {layer} of {len(checked.strata)}"
+            if signature in checked.program.remembered:
+                what += ", remembered"
+        elif signature in checked.background_signatures:
+            what = "background data"
+        elif signature in checked.inputs:
+            what = "input: facts of the stream"
+        else:
+            what = "not used"
+        return f"`{signature}`: {what}"
+
+    def summary(self) -> str:
+        """The engine of the program and how far back it looks, in Markdown."""
+        checked = self.checked
+        if checked is None:
+            return ""
+        try:
+            engine = choose(checked, Settings()).name
+        except LarsparkError:
+            engine = "none"
+        time = checked.lookback.time
+        back = "without bound" if time is None else f"{time} time points"
+        return f"engine `{engine}`, lookback: {back}"
