@@ -19,7 +19,7 @@ class Editor:
     def __init__(self, client: LanguageClient, folder: Path) -> None:
         self.client = client
         self.folder = folder
-        self.problems: dict[str, list[lsp.Diagnostic]] = {}
+        self._published: dict[int | None, asyncio.Future[list[lsp.Diagnostic]]] = {}
         self.messages: list[str] = []
         self._version = 0
 
@@ -39,18 +39,30 @@ class Editor:
 
     async def change(self, *edits: lsp.TextDocumentContentChangeEvent) -> list[lsp.Diagnostic]:
         """Edit the text; its problems."""
+        self.send(*edits)
+        return await self.settled()
+
+    def send(self, *edits: lsp.TextDocumentContentChangeEvent) -> None:
+        """Edit the text."""
         self._version += 1
         document = lsp.VersionedTextDocumentIdentifier(self._version, self.uri)
         params = lsp.DidChangeTextDocumentParams(document, list(edits))
         self.client.text_document_did_change(params)
-        return await self.settled()
 
     async def settled(self) -> list[lsp.Diagnostic]:
-        """The problems, after everything that was sent has been worked off."""
-        await self.client.text_document_document_symbol_async(
-            lsp.DocumentSymbolParams(self.text_document)
-        )
-        return self.problems[self.uri]
+        """The problems of this version of the text."""
+        return await self._future(self._version)
+
+    def published(self, params: lsp.PublishDiagnosticsParams) -> None:
+        """The server has sent the problems of a version."""
+        found = self._future(params.version)
+        if not found.done():
+            found.set_result(list(params.diagnostics))
+
+    def _future(self, version: int | None) -> "asyncio.Future[list[lsp.Diagnostic]]":
+        if version not in self._published:
+            self._published[version] = asyncio.get_running_loop().create_future()
+        return self._published[version]
 
 
 Talk = Callable[[Editor], Coroutine[Any, Any, None]]
@@ -72,7 +84,7 @@ async def _conversation(conversation: Talk, folder: Path, options: object) -> No
 
     @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     def _(params: lsp.PublishDiagnosticsParams) -> None:
-        editor.problems[params.uri] = list(params.diagnostics)
+        editor.published(params)
 
     @client.feature(lsp.WINDOW_SHOW_MESSAGE)
     def _(params: lsp.ShowMessageParams) -> None:

@@ -10,7 +10,7 @@ from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.language import Parsed, load_program, parse_program
 from larspark.language.dialects import dialect_of
-from larspark.lsp.symbols import Occurrence, Outline, outline
+from larspark.lsp.symbols import Occurrence, Outline, Statements, outline
 from larspark.run.prepare import checked_with
 from larspark.run.protocol import Settings
 from larspark.run.registry import choose
@@ -30,10 +30,12 @@ class Replacement:
 class Document:
     """One version of a text. `path` is the file it is the content of, or will be."""
 
-    def __init__(self, text: str, path: Path | None) -> None:
+    def __init__(self, text: str, path: Path | None, before: "Document | None" = None) -> None:
         self.text = text
         self.path = path
         self.name = "<program>" if path is None else str(path)
+        self._statements: Statements = Statements() if before is None else before._statements
+        self._known_before = None if before is None else before.known
 
     @cached_property
     def _parsed(self) -> Parsed:
@@ -49,6 +51,12 @@ class Document:
         return checked_with(self._parsed.program, (), Settings())
 
     @property
+    def known(self) -> Checked | None:
+        """The checked program, or that of an earlier version until this one has been checked."""
+        checked: Checked | None = self.__dict__.get("checked")
+        return checked or self._known_before
+
+    @property
     def is_lars(self) -> bool:
         """Is the text in the language itself, not in a dialect?"""
         return self.path is None or dialect_of(self.path).name == "lars"
@@ -58,10 +66,9 @@ class Document:
         """The symbols of this text and of those it includes, by the name of the text."""
         if not self.is_lars:
             return {self.name: Outline((), ())}
-        texts = {self.name: self.text}
-        if self._parsed.program is not None:
-            texts.update(self._parsed.program.texts)
-        return {name: outline(text, name) for name, text in texts.items()}
+        texts = {} if self.known is None else dict(self.known.program.texts)
+        texts[self.name] = self.text
+        return {name: outline(text, name, self._statements) for name, text in texts.items()}
 
     @property
     def own(self) -> Outline:
@@ -142,7 +149,7 @@ class Document:
 
     def role(self, signature: Signature) -> str:
         """What a predicate is in the program, in one line of Markdown."""
-        checked = self.checked
+        checked = self.known
         if checked is None:
             return f"`{signature}`"
         if signature in checked.derived:
@@ -162,7 +169,7 @@ class Document:
 
     def summary(self) -> str:
         """The engine of the program and how far back it looks, in Markdown."""
-        checked = self.checked
+        checked = self.known
         if checked is None:
             return ""
         try:

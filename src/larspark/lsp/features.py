@@ -120,7 +120,7 @@ def hover(document: Document, line: int, column: int) -> tuple[str, Token] | Non
 
 def _about(document: Document, signature: Signature) -> str:
     lines = [document.role(signature)]
-    checked = document.checked
+    checked = document.known
     if checked is not None:
         rules = [
             rule

@@ -1,5 +1,6 @@
 """The language server protocol over the features."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ _COMPLETION_KINDS = {
     "directive": lsp.CompletionItemKind.Keyword,
     "window": lsp.CompletionItemKind.Snippet,
 }
+# So many seconds without a change go by before a text is checked.
+_PAUSE = 0.15
 # The commands that code lenses offer to clients that say they have them.
 _RUN, _EXPLAIN = "larspark.run", "larspark.explain"
 
@@ -51,7 +54,8 @@ class Server(LanguageServer):
         kept = self._documents.get(uri)
         if kept is None or kept[0] != current.version or kept[1].text != current.source:
             path = to_fs_path(uri)
-            kept = current.version, Document(current.source, Path(path) if path else None)
+            before = None if kept is None else kept[1]
+            kept = current.version, Document(current.source, Path(path) if path else None, before)
             self._documents[uri] = kept
         return kept[1]
 
@@ -106,12 +110,27 @@ class Server(LanguageServer):
             source="larspark",
         )
 
-    def publish(self, uri: str) -> None:
-        """Send the problems of a document."""
+    async def publish(self, uri: str) -> None:
+        """Send the problems of a document, once it has not changed for a moment.
+
+        They are looked for in a thread, so that requests are answered meanwhile.
+        """
         document = self.document(uri)
-        found = [self.diagnostic(document, problem) for problem in document.problems()]
-        version = self.workspace.get_text_document(uri).version
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
+        await asyncio.sleep(_PAUSE)
+        if not self.is_current(uri, document):
+            return
+        problems = await asyncio.to_thread(document.problems)
+        if self.is_current(uri, document):
+            version = self.workspace.get_text_document(uri).version
+            found = [self.diagnostic(document, problem) for problem in problems]
+            self.text_document_publish_diagnostics(
+                lsp.PublishDiagnosticsParams(uri, found, version)
+            )
+
+    def is_current(self, uri: str, document: Document) -> bool:
+        """Is this the version of the document that the client sees?"""
+        kept = self._documents.get(uri)
+        return kept is not None and kept[1] is document and self.document(uri) is document
 
 
 server = Server()
@@ -125,13 +144,13 @@ def _started(server: Server, params: lsp.InitializeParams) -> None:
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-def _opened(server: Server, params: lsp.DidOpenTextDocumentParams) -> None:
-    server.publish(params.text_document.uri)
+async def _opened(server: Server, params: lsp.DidOpenTextDocumentParams) -> None:
+    await server.publish(params.text_document.uri)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-def _changed(server: Server, params: lsp.DidChangeTextDocumentParams) -> None:
-    server.publish(params.text_document.uri)
+async def _changed(server: Server, params: lsp.DidChangeTextDocumentParams) -> None:
+    await server.publish(params.text_document.uri)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
@@ -267,15 +286,17 @@ def _tokens(server: Server, params: lsp.SemanticTokensParams) -> lsp.SemanticTok
     lsp.TEXT_DOCUMENT_CODE_ACTION,
     lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
 )
-def _fixes(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+async def _fixes(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     uri = params.text_document.uri
     document = server.document(uri)
-    actions = []
-    for problem in document.problems():
+    found = []
+    for problem in await asyncio.to_thread(document.problems):
         shown = server.diagnostic(document, problem)
-        if not _overlap(shown.range, params.range):
-            continue
-        fix = document.fix(problem)
+        if _overlap(shown.range, params.range):
+            found.append((problem, shown))
+    actions = []
+    for problem, shown in found:
+        fix = await asyncio.to_thread(document.fix, problem)
         if fix is not None:
             edit = lsp.WorkspaceEdit({uri: [server.edit(document, fix)]})
             title = f"Replace by `{fix.text}`"

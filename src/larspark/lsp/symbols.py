@@ -11,6 +11,7 @@ from larspark.language.tokens import Statement, Token, span_between, statements,
 
 _SIGNS = frozenset(("COMPARE", "PLUS", "MINUS", "STAR", "SLASH", "MOD"))
 _FUNCTIONS = frozenset(("abs", "min", "max"))
+_REMEMBERED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Outline:
         return span_between(statement.tokens[0], statement.end or statement.tokens[-1])
 
 
-def outline(text: str, name: str) -> Outline:
+def outline(text: str, name: str, read: "Statements") -> Outline:
     """What stands where in a text."""
     source = Source(name, text)
     found: list[Statement] = []
@@ -70,16 +71,39 @@ def outline(text: str, name: str) -> Outline:
         for statement in statements(source):
             rest: Statement | None = statement
             while rest is not None:
-                here = rest
-                _, rest = read_statement(here)
-                tokens = here.tokens
-                if rest is not None:
-                    tokens = tokens[: len(tokens) - len(rest.tokens)]
-                occurrences.extend(_occurrences(tokens, len(found)))
-                found.append(Statement(tokens, here.end if rest is None else None))
+                here, rest = read.one(rest)
+                occurrences.extend(_occurrences(here.tokens, len(found)))
+                found.append(here)
     except TooManyProblemsError:
         pass
     return Outline(tuple(found), tuple(occurrences))
+
+
+class Statements:
+    """Gives words their types; remembers the statements of a text from version to version."""
+
+    def __init__(self) -> None:
+        # By the words of a statement: their types, and how many of them are a statement.
+        self._known: dict[tuple[object, ...], tuple[tuple[str, ...], int]] = {}
+
+    def one(self, statement: Statement) -> tuple[Statement, Statement | None]:
+        """The first statement of what was read as one, and the rest behind a missing dot."""
+        tokens = statement.tokens
+        key = tuple([(token.text, token.leads_line) for token in tokens])
+        known = self._known.get(key)
+        if known is None:
+            _, rest = read_statement(statement)
+            count = len(tokens) - (0 if rest is None else len(rest.tokens))
+            known = tuple([token.type for token in tokens[:count]]), count
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = known
+        types, count = known
+        for token, kind in zip(tokens, types, strict=False):
+            token.type = kind
+        if count == len(tokens):
+            return statement, None
+        return Statement(tokens[:count], None), Statement(tokens[count:], statement.end)
 
 
 def _occurrences(tokens: Sequence[Token], number: int) -> Iterator[Occurrence]:
