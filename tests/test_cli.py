@@ -92,6 +92,38 @@ def test_a_bad_line_is_fatal_or_skipped_as_the_user_chooses(folder: Path) -> Non
     assert "skipped 1" in done.stderr
 
 
+def test_ordinary_json_and_csv_are_mapped_and_a_format_overrides_the_suffix(folder: Path) -> None:
+    objects = '{"time": 1, "sensor": {"id": "a"}, "value": 95}\n'
+    (folder / "readings.txt").write_text(objects)
+    (folder / "readings.dat").write_text("time;sensor;value\n1;a;95\n")
+    (folder / "hot.lars").write_text("hot(S) :- temp(S, V), V > 90.\n")
+    words = ("run", "hot.lars", "--as", "changes", "--json")
+    for more in (
+        ("-s", "readings.txt", "--format", "jsonl", "--map", "time -> temp(sensor.id, value)"),
+        ("-s", "readings.dat", "--format", "csv", "--map", "time -> temp(sensor, value)"),
+    ):
+        done = larspark(folder, *words, *more)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["add"] == ["hot(a)"]
+    done = larspark(folder, *words, "-s", "readings.txt", "--format", "xlsx")
+    assert done.returncode == 1
+    assert "unknown format `xlsx`" in done.stderr
+
+
+def test_decisions_about_the_input_are_told_on_standard_error(folder: Path) -> None:
+    (folder / "ids.csv").write_text("time,sensor,value\n1,007,95\n1,12,91\n")
+    (folder / "hot.lars").write_text("hot(S) :- temp(S, V), V > 90.\n")
+    words = ("run", "hot.lars", "-s", "ids.csv", "--as", "changes", "--json", "--map")
+    done = larspark(folder, *words, "time -> temp(sensor, value)")
+    assert json.loads(done.stdout)["add"] == ['hot("007")', 'hot("12")']
+    assert 'ids.csv:2:1: warning L326: column `sensor` is read as text, because it holds "007"' in (
+        done.stderr
+    )
+    told = larspark(folder, *words, "time -> temp(text(sensor), value)")
+    assert told.stdout == done.stdout
+    assert told.stderr == ""
+
+
 def test_wrong_usage_ends_with_2(folder: Path) -> None:
     for words in (("run", "m.lars"), ("query", "p", "-s", "e.jsonl"), ("rum", "m.lars")):
         done = larspark(folder, *words)

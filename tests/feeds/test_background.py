@@ -33,7 +33,11 @@ def failure(*args, **options):
 
 def test_a_csv_file_gives_a_fact_for_each_record(write):
     path = write("lines.csv", 'a1,l1\n\na2,"l 2"\n7,2.50\n')
-    assert shown(read_background(path, LINE)) == ["line(a1,l1)", 'line(a2,"l 2")', "line(7,2.5)"]
+    assert shown(read_background(path, LINE)) == [
+        "line(a1,l1)",
+        'line(a2,"l 2")',
+        'line("7","2.50")',
+    ]
 
 
 def test_the_name_of_the_file_is_the_predicate_if_none_is_given(write):
@@ -50,10 +54,10 @@ def test_the_name_of_the_file_is_the_predicate_if_none_is_given(write):
     [
         ("id,speed\na,1\nb,2\n", None, ["p(a,1)", "p(b,2)"]),
         ("id,speed\na,1\nb,2\n", True, ["p(a,1)", "p(b,2)"]),
-        ("id,speed\na,1\n", False, ["p(id,speed)", "p(a,1)"]),
+        ("id,speed\na,1\n", False, ["p(id,speed)", 'p(a,"1")']),
         ("id,name\na,x\n", None, ["p(id,name)", "p(a,x)"]),
         ("id,name\na,x\n", True, ["p(a,x)"]),
-        ("a,1\nb,x\n", None, ["p(a,1)", "p(b,x)"]),
+        ("a,1\nb,x\n", None, ['p(a,"1")', "p(b,x)"]),
         ("1,2\n3,4\n", None, ["p(1,2)", "p(3,4)"]),
         ("a,x\n", None, ["p(a,x)"]),
         ("a,x\n", True, []),

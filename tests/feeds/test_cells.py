@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from larspark.base.terms import constant
 from larspark.feeds.formats.cells import (
+    cell_constant,
     constants,
     is_argument_type,
     text_column,
-    text_constant,
     typed_column,
 )
 from larspark.feeds.reading import Refused
@@ -68,7 +68,7 @@ def found(column):
 @given(st.one_of(st.lists(CELLS, max_size=8), ALIKE), st.integers(0, 3))
 @settings(deadline=None, max_examples=500)
 def test_columns_of_cells_follow_the_law_for_one(cells, start):
-    expected = list(one_by_one(text_constant, cells))
+    expected = list(one_by_one(cell_constant, cells))
     column = text_column(pa.array(cells, pa.binary()).slice(min(start, len(cells))))
     values = found(column)
     assert values == expected[min(start, len(cells)) :]
@@ -98,8 +98,8 @@ def test_columns_of_cells_follow_the_law_for_one(cells, start):
     ],
 )
 def test_a_cell_is_a_number_if_it_is_written_as_one(cell, value):
-    assert text_constant(cell) == value
-    assert type(text_constant(cell)) is type(value)
+    assert cell_constant(cell) == value
+    assert type(cell_constant(cell)) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_cell_is_a_number_if_it_is_written_as_one(cell, value):
 )
 def test_a_cell_without_a_constant_is_refused(cell, code, message):
     with pytest.raises(Refused) as refused:
-        text_constant(cell)
+        cell_constant(cell)
     assert (refused.value.code, refused.value.message) == (code, message)
 
 

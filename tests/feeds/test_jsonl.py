@@ -90,7 +90,8 @@ BAD_LINES = [
     (
         '{"t": 40, "x": 1}',
         12,
-        "L309: unknown key `x`\n  hint: the keys are t, atom, atoms, predicate, args",
+        "L309: unknown key `x`\n  hint: the keys are t, atom, atoms, predicate, args; "
+        "a mapping reads others: `--map 'time -> temp(sensor, value)'`",
     ),
     ('{"t": 40, "atom": "a", "atoms": []}', 25, "L309: `atom` and `atoms` exclude each other"),
     ('{"t": 40, "args": []}', 12, "L309: `args` needs a `predicate`"),
@@ -326,17 +327,21 @@ def test_text_files_and_open_files_are_read_from_where_they_stand(tmp_path):
             {"tick": 0},
             "error L318: tick cannot be 0\n  hint: it is from 1 to 9223372036854775 microseconds",
         ),
-        (
-            {"map": "t -> a"},
-            "error L303: <file> holds atoms, but a mapping is for tables\n"
-            "  hint: leave the mapping out",
-        ),
     ],
 )
 def test_wrong_options_are_refused_at_once(options, message):
     with pytest.raises(LarsparkError) as error:
         stream_of(GOOD, **options)
     assert str(error.value) == message
+
+
+def test_facts_of_the_language_have_no_mapping():
+    with pytest.raises(LarsparkError) as error:
+        Stream.read(io.StringIO("@1 p."), format="lars", map="t -> a")
+    assert str(error.value) == (
+        "error L303: <file> holds facts, but a mapping is for tables and JSON objects\n"
+        "  hint: leave the mapping out"
+    )
 
 
 def test_unknown_files_and_formats_are_refused_at_once(tmp_path):

@@ -17,9 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from larspark.base.atoms import fact
 from larspark.base.facts import ARGUMENT_TYPES, ColumnBatch
-from larspark.base.problems import LarsparkError, Problem
+from larspark.base.problems import LarsparkError, LarsparkWarning, Problem
 from larspark.feeds import Stream
+from larspark.feeds.conversions import plain_number
 from larspark.feeds.formats.columns import Records
 from larspark.feeds.mapping import ColumnName, Mapping, parse_mappings
 
@@ -176,19 +178,44 @@ def test_a_column_may_be_used_twice_and_have_an_odd_name():
     assert shown(stream) == [(1, "p(a,1,a)", 0)]
 
 
-def test_a_column_may_hold_numbers_and_texts():
-    stream = csv_stream(
-        "time,sensor,value\n1,a,2\n2,7,x\n3,b,2.5\n4,9,9007199254740993\n5,,1\n6,c,NaN\n",
-        on_error="skip",
-    )
-    assert shown(stream) == [
-        (1, "temp(a,2)", 0),
-        (2, "temp(7,x)", 1),
-        (3, "temp(b,2.5)", 2),
-        (4, "temp(9,9007199254740993)", 3),
+def test_a_csv_column_of_numbers_and_texts_is_read_as_text_and_that_is_told():
+    text = "time,sensor,value\n1,007,20.50\n2,112,1e-05\n3,9,x\n4,1e5,\n"
+    with pytest.warns(LarsparkWarning) as told:
+        assert shown(csv_stream(text, on_error="skip")) == [
+            (1, 'temp("007","20.50")', 0),
+            (2, 'temp("112","1e-05")', 1),
+            (3, 'temp("9",x)', 2),
+        ]
+    hint = "`text({0})` says that it is meant, `number({0})` reports such cells"
+    assert [str(warning.message) for warning in told] == [
+        '<file>:2:1: warning L326: column `sensor` is read as text, because it holds "007"\n'
+        f"  hint: {hint.format('sensor')}",
+        '<file>:4:1: warning L326: column `value` is read as text, because it holds "x"\n'
+        f"  hint: {hint.format('value')}",
     ]
+
+
+def test_the_first_values_of_a_csv_column_decide_and_later_ones_must_fit():
+    with_number = "time,sensor,value\n" + "1,a,5\n" * 200_000 + "2,b,007\n3,c,7\n"
+    stream = csv_stream(with_number, on_error="skip")
+    assert len(shown(stream)) == 200_001
+    (problem,) = stream.problems
+    assert problem.render() == (
+        '<file>:200002:1: error L313: column `value`: "007" is not a number like the values '
+        "before it\n  hint: say what the column holds: `text(...)` or `number(...)`"
+    )
+    typed = csv_stream(with_number, map="time -> temp(sensor, text(value))")
+    assert [str(row.atom) for row in typed.elements()][-2:] == ['temp(b,"007")', 'temp(c,"7")']
+
+
+def test_a_typed_column_of_several_types_gives_several_segments():
+    table = pa.table(
+        {"time": [1, 2, 3, 4], "sensor": ["a", "b", "c", "d"], "value": ["2", "2.5", "-3", "x"]}
+    )
+    stream = Stream.from_table(table, map="time -> temp(sensor, number(value))", on_error="skip")
+    assert shown(stream) == [(1, "temp(a,2)", 0), (2, "temp(b,2.5)", 1), (3, "temp(c,-3)", 2)]
     (batch,) = stream.batches()
-    assert len(batch.segments()) == 4
+    assert len(batch.segments()) == 2
     for segment in batch.segments():
         assert all(kind in ARGUMENT_TYPES for kind in segment.table.schema.types)
         assert all(column.null_count == 0 for column in segment.table.columns)
@@ -215,7 +242,8 @@ BAD_CSV = (
 
 
 def test_bad_records_are_skipped_and_told_with_their_record():
-    stream = csv_stream(BAD_CSV, on_error="skip")
+    typed = "time -> temp(sensor, number(value))"
+    stream = csv_stream(BAD_CSV, map=typed, on_error="skip")
     assert shown(stream) == [(1, "temp(a,1)", 0), (4, 'temp("",4)', 1), (13, "temp(k,13)", 2)]
     assert (stream.facts, stream.skipped, stream.late) == (3, 11, 1)
     assert [problem.render() for problem in stream.problems] == [
@@ -393,18 +421,17 @@ VALUES = st.one_of(st.none(), st.integers(-9, 9), st.floats(), st.sampled_from([
 )
 @settings(deadline=None, max_examples=150)
 def test_csv_and_rows_agree(readings, size, lateness):
-    """What CSV gives is what the same rows give, one by one, by the law for a cell."""
+    """What CSV gives is what the same rows give, one by one."""
     text = "time,sensor,value\n" + "".join(
         f"{t},{sensor},{'' if value is None else value}\n" for t, sensor, value in readings
     )
     stream = csv_stream(text, on_error="skip", batch_size=size, lateness=lateness)
-    pairs = []
-    for t, sensor, value in readings:
-        if value is None or value != value:
-            continue
-        quoted = f'"{value}"' if isinstance(value, str) and value != "7" else value
-        infinite = isinstance(value, float) and value in (float("inf"), float("-inf"))
-        pairs.append((t, f'temp({sensor},"{value}")' if infinite else f"temp({sensor},{quoted})"))
+    given_rows = [row for row in readings if row[2] is not None and row[2] == row[2]]
+    numbers = [plain_number(str(value)) for _, _, value in given_rows]
+    pairs = [
+        (t, fact("temp", sensor, str(value) if None in numbers else number))
+        for (t, sensor, value), number in zip(given_rows, numbers, strict=True)
+    ]
     rows = Stream.of(pairs, on_error="skip", lateness=lateness)
     assert shown(stream) == shown(rows)
     assert stream.late == rows.late

@@ -108,6 +108,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "L322": "A fact lies ahead of the clock.",
         "L323": "A live place needs an optional package that is not installed.",
         "L324": "A file cannot be written.",
+        "L325": "An integer time looks like a Unix time without a unit.",
+        "L326": "A CSV column of numbers and other texts is read as text.",
     },
     "Runs: engines, sessions, saved states, hypothetical answers, Spark": {
         "L401": "The stream holds an atom of a predicate that the program derives.",

@@ -1,6 +1,7 @@
 """What can be wrong, said with a code, a place and a way out."""
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -100,3 +101,16 @@ class LarsparkError(Exception):
             (found,) if isinstance(found, Problem) else tuple(found)
         )
         super().__init__("\n".join(problem.render() for problem in self.problems))
+
+
+class LarsparkWarning(UserWarning):
+    """Something about the input that may be meant otherwise, as data."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.render())
+
+
+def warn(problem: Problem) -> None:
+    """Issue a Python warning; the command line prints it as it prints problems."""
+    warnings.warn(LarsparkWarning(problem), stacklevel=2)

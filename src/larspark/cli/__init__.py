@@ -1,8 +1,10 @@
 """The command line: tables and colours at a terminal, JSON Lines for pipes."""
 
 import sys
+import warnings
+from typing import TextIO
 
-from larspark.base.problems import LarsparkError
+from larspark.base.problems import LarsparkError, LarsparkWarning
 
 # Importing a command registers it.
 from larspark.cli import (  # noqa: F401
@@ -33,6 +35,23 @@ __all__ = ["app", "main"]
 UNEXPECTED = 3
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print warnings about the input as problems, and others as Python does."""
+    if isinstance(message, LarsparkWarning):
+        status_line.clear()
+        print_problems([message.problem])
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        sys.stderr.write(text)
+
+
 def main() -> None:
     """Run the command line; problems go to stderr, tracebacks only with `--debug`."""
     debug = "--debug" in sys.argv
@@ -40,6 +59,7 @@ def main() -> None:
     sys.argv = [word for word in sys.argv if word != "--debug"]
     keep_freed_memory()
     listen(CompileMessages())
+    warnings.showwarning = _show_warning
     try:
         app()
     except LarsparkError as error:

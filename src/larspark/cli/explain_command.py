@@ -11,13 +11,16 @@ from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     BackgroundFiles,
+    ColumnsOption,
+    DelimiterOption,
     DialectOption,
+    FormatOption,
     FromOption,
     HindsightOption,
     JsonOption,
     LatenessOption,
+    Layout,
     MapOption,
-    OnError,
     OnErrorOption,
     ProgramFile,
     StreamFile,
@@ -43,8 +46,11 @@ def explain(
     hindsight: HindsightOption = False,
     until: UntilOption = None,
     lateness: LatenessOption = 0,
-    on_error: OnErrorOption = OnError.FAIL,
+    on_error: OnErrorOption = None,
     mapping: MapOption = None,
+    stream_format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    columns: ColumnsOption = None,
     svg: Annotated[Path | None, typer.Option(help="Write the tree as SVG to this file.")] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the tree also to a pipe.")] = False,
     dialect: DialectOption = None,
@@ -53,7 +59,14 @@ def explain(
 ) -> None:
     """Show the proof of an atom as a tree, or the first missing condition of each rule."""
     loaded = load_program(program, dialect, allow_path)
-    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    source = open_stream(
+        stream,
+        mapping,
+        loaded.syntax.tick,
+        on_error,
+        lateness,
+        Layout(stream_format, delimiter, columns),
+    )
     found = api.explain(
         loaded,
         atom,

@@ -10,12 +10,15 @@ from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     BackgroundFiles,
+    ColumnsOption,
+    DelimiterOption,
     DialectOption,
+    FormatOption,
     FromOption,
     JsonOption,
     LatenessOption,
+    Layout,
     MapOption,
-    OnError,
     OnErrorOption,
     ProgramFile,
     StreamFile,
@@ -40,15 +43,25 @@ def hypothesize(
     background: BackgroundFiles = None,
     start: FromOption = None,
     lateness: LatenessOption = 0,
-    on_error: OnErrorOption = OnError.FAIL,
+    on_error: OnErrorOption = None,
     mapping: MapOption = None,
+    stream_format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    columns: ColumnsOption = None,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write answers that may become true: their evidence, missing facts, and deadline."""
     loaded = load_program(program, dialect, allow_path)
-    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    source = open_stream(
+        stream,
+        mapping,
+        loaded.syntax.tick,
+        on_error,
+        lateness,
+        Layout(stream_format, delimiter, columns),
+    )
     answers = api.hypothesize(
         loaded,
         question,

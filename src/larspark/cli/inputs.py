@@ -4,7 +4,7 @@ from pathlib import Path
 
 from larspark import api
 from larspark.base.atoms import Atom
-from larspark.cli.options import OnError, existing
+from larspark.cli.options import Layout, OnError, existing
 from larspark.feeds import Stream, read_background
 from larspark.language.tree import Tick
 from larspark.show.terminal import print_problems
@@ -21,11 +21,23 @@ def background_facts(files: list[Path] | None) -> list[Atom]:
 
 
 def open_stream(
-    stream: str, mapping: str | None, tick: Tick | None, on_error: OnError, lateness: int
+    stream: str,
+    mapping: str | None,
+    tick: Tick | None,
+    on_error: OnError | None,
+    lateness: int,
+    layout: Layout = Layout(),  # noqa: B008 - a named tuple cannot change
 ) -> Stream:
     if stream != "-":
         existing(Path(stream))
     microseconds = tick.microseconds if tick is not None else None
     return Stream.read(
-        stream, map=mapping, tick=microseconds, on_error=on_error.value, lateness=lateness
+        stream,
+        format=layout.format,
+        map=mapping,
+        delimiter=layout.delimiter,
+        columns=layout.columns,
+        tick=microseconds,
+        on_error=(on_error or OnError.FAIL).value,
+        lateness=lateness,
     )

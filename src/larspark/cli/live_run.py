@@ -11,7 +11,7 @@ import typer
 
 from larspark import api
 from larspark.base.facts import AnyBatch
-from larspark.cli.options import Form, OnError
+from larspark.cli.options import Form, Layout, OnError
 from larspark.feeds.live import LiveStream, is_live
 from larspark.language.tree import Tick
 from larspark.language.window_syntax import tick_text
@@ -29,13 +29,14 @@ def open_live(
     stream: str,
     *,
     mapping: str | None,
+    layout: Layout,
     record: Path | None,
     clock: str | None,
     start: int | None,
     tick: Tick | None,
     follow: bool,
     retry: bool,
-    on_error: OnError,
+    on_error: OnError | None,
     lateness: int,
 ) -> LiveStream | None:
     """The live stream of the options; None for a file that is not followed."""
@@ -47,8 +48,6 @@ def open_live(
         if record is not None:
             raise typer.BadParameter("--record is for live streams")
         return None
-    if mapping is not None:
-        raise typer.BadParameter("--map is for tables, and live streams are JSON Lines")
     length = None if clock is None else api.parse_tick(clock)
     if length is not None and tick is not None and length != tick:
         raise typer.BadParameter(
@@ -56,10 +55,14 @@ def open_live(
         )
     return LiveStream(
         stream,
+        format=layout.format,
+        map=mapping,
+        delimiter=layout.delimiter,
+        columns=layout.columns,
         clock=None if length is None else length.microseconds,
         start=start,
         tick=None if tick is None else tick.microseconds,
-        on_error=on_error.value,
+        on_error=(on_error or OnError.SKIP).value,
         lateness=lateness,
         retry=retry,
         say=say,

@@ -12,15 +12,18 @@ from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     BackgroundFiles,
+    ColumnsOption,
+    DelimiterOption,
     DialectOption,
     EngineOption,
+    FormatOption,
     FromOption,
     HindsightOption,
     IncrementalOption,
     JsonOption,
     LatenessOption,
+    Layout,
     MapOption,
-    OnError,
     OnErrorOption,
     ProgramFile,
     StreamFile,
@@ -57,10 +60,13 @@ def models(
     hindsight: HindsightOption = False,
     until: UntilOption = None,
     lateness: LatenessOption = 0,
-    on_error: OnErrorOption = OnError.FAIL,
+    on_error: OnErrorOption = None,
     time_limit: TimeLimitOption = None,
     incremental: IncrementalOption = False,
     mapping: MapOption = None,
+    stream_format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    columns: ColumnsOption = None,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     json: JsonOption = False,
@@ -71,7 +77,14 @@ def models(
             "--limit, --count, --cautious, --brave and --closest exclude each other"
         )
     loaded = load_program(program, dialect, allow_path)
-    source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+    source = open_stream(
+        stream,
+        mapping,
+        loaded.syntax.tick,
+        on_error,
+        lateness,
+        Layout(stream_format, delimiter, columns),
+    )
     settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
     session = api.open_session(loaded, background_facts(background), engine, settings)
     api.feed(session, source, at, hindsight=hindsight)

@@ -3,12 +3,13 @@
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.spelling import Vocabulary
+from larspark.feeds.byte_source import FORMATS
 from larspark.language import DIALECTS
 from larspark.run.registry import AUTO, ENGINES
 
@@ -140,11 +141,43 @@ MapOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar=f"[{'|'.join(FORMATS)}]",
+        help="The format of the stream; by default the suffix decides.",
+        rich_help_panel=READING,
+    ),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The delimiter of CSV, such as ';' or tab; by default it is detected.",
+        rich_help_panel=READING,
+    ),
+]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The columns of CSV without a header: 'time,sensor,value'.", rich_help_panel=READING
+    ),
+]
+
+
+class Layout(NamedTuple):
+    """The options about the format of a stream."""
+
+    format: str | None = None
+    delimiter: str | None = None
+    columns: str | None = None
+
+
 OnErrorOption = Annotated[
-    OnError,
+    OnError | None,
     typer.Option(
         "--on-error",
-        help="Whether an invalid line ends the run or is skipped.",
+        help="Whether an invalid line ends the run (default) or is skipped (default of live runs).",
         rich_help_panel=READING,
     ),
 ]

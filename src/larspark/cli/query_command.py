@@ -11,11 +11,14 @@ from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, open_stream
 from larspark.cli.options import (
     BackgroundFiles,
+    ColumnsOption,
+    DelimiterOption,
+    FormatOption,
     FromOption,
     JsonOption,
     LatenessOption,
+    Layout,
     MapOption,
-    OnError,
     OnErrorOption,
     StreamFile,
     UntilOption,
@@ -40,8 +43,11 @@ def query(
     start: FromOption = None,
     until: UntilOption = None,
     lateness: LatenessOption = 0,
-    on_error: OnErrorOption = OnError.FAIL,
+    on_error: OnErrorOption = None,
     mapping: MapOption = None,
+    stream_format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    columns: ColumnsOption = None,
     tick: Annotated[str | None, typer.Option(help="The length of a time point: '1 min'.")] = None,
     json: JsonOption = False,
 ) -> None:
@@ -49,7 +55,14 @@ def query(
     if (at is None) is not at_each:
         raise typer.BadParameter("use either --at T or --at-each")
     duration = api.parse_tick(tick) if tick is not None else None
-    source = open_stream(stream, mapping, duration, on_error, lateness)
+    source = open_stream(
+        stream,
+        mapping,
+        duration,
+        on_error,
+        lateness,
+        Layout(stream_format, delimiter, columns),
+    )
     given = background_facts(background)
     answers = api.query(
         formula,

@@ -17,19 +17,22 @@ from larspark.cli.options import (
     AllowPathOption,
     BackgroundFiles,
     ClockOption,
+    ColumnsOption,
+    DelimiterOption,
     DialectOption,
     EngineOption,
     EveryOption,
     FollowOption,
     Form,
+    FormatOption,
     FromOption,
     HindsightOption,
     IncrementalOption,
     JsonOption,
     LatenessOption,
+    Layout,
     MapOption,
     Mode,
-    OnError,
     OnErrorOption,
     OutputOption,
     ProgramFile,
@@ -76,7 +79,7 @@ def run(
     hindsight: HindsightOption = False,
     until: UntilOption = None,
     lateness: LatenessOption = 0,
-    on_error: OnErrorOption = OnError.FAIL,
+    on_error: OnErrorOption = None,
     form: Annotated[Form, typer.Option("--as", help="The format of the answers.")] = Form.POINTS,
     mode: Annotated[
         Mode, typer.Option(help="Answer after each time point (pull) or each fact (push).")
@@ -85,6 +88,9 @@ def run(
     time_limit: TimeLimitOption = None,
     incremental: IncrementalOption = False,
     mapping: MapOption = None,
+    stream_format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    columns: ColumnsOption = None,
     clock: ClockOption = None,
     follow: FollowOption = False,
     retry: RetryOption = True,
@@ -116,6 +122,7 @@ def run(
     live_source = open_live(
         stream,
         mapping=mapping,
+        layout=Layout(stream_format, delimiter, columns),
         record=record,
         clock=clock,
         start=start,
@@ -127,7 +134,14 @@ def run(
     )
     if live_source is not None and where is Where.SPARK:
         raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
-    source = live_source or open_stream(stream, mapping, tick, on_error, lateness)
+    source = live_source or open_stream(
+        stream,
+        mapping,
+        tick,
+        on_error,
+        lateness,
+        Layout(stream_format, delimiter, columns),
+    )
     if start is None and live_source is not None:
         start = live_source.begin()
     push = mode is Mode.PUSH

@@ -12,14 +12,17 @@ from larspark.cli.options import (
     TIMELINE,
     AllowPathOption,
     BackgroundFiles,
+    ColumnsOption,
+    DelimiterOption,
     DialectOption,
     EngineOption,
+    FormatOption,
     FromOption,
     HindsightOption,
     JsonOption,
     LatenessOption,
+    Layout,
     MapOption,
-    OnError,
     OnErrorOption,
     StreamFile,
     UntilOption,
@@ -62,8 +65,11 @@ def show(
     hindsight: HindsightOption = False,
     until: UntilOption = None,
     lateness: LatenessOption = 0,
-    on_error: OnErrorOption = OnError.FAIL,
+    on_error: OnErrorOption = None,
     mapping: MapOption = None,
+    stream_format: FormatOption = None,
+    delimiter: DelimiterOption = None,
+    columns: ColumnsOption = None,
     svg: Annotated[Path | None, typer.Option(help="Write the drawing as SVG to this file.")] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the drawing also to a pipe.")] = False,
     dialect: DialectOption = None,
@@ -78,11 +84,25 @@ def show(
     names = [name.strip() for name in only.split(",") if name.strip()]
     scene = Scene(to, view, at, names)
     if program is None:
-        source = open_stream(stream, mapping, None, on_error, lateness)
+        source = open_stream(
+            stream,
+            mapping,
+            None,
+            on_error,
+            lateness,
+            Layout(stream_format, delimiter, columns),
+        )
         picture = picture_stream(source.batches(), scene)
     else:
         loaded = load_program(program, dialect, allow_path)
-        source = open_stream(stream, mapping, loaded.syntax.tick, on_error, lateness)
+        source = open_stream(
+            stream,
+            mapping,
+            loaded.syntax.tick,
+            on_error,
+            lateness,
+            Layout(stream_format, delimiter, columns),
+        )
         settings = Settings(start, hindsight, until)
         checked, atoms = api.prepare(loaded, background_facts(background), settings)
         session = Session(checked, atoms, engine, settings)

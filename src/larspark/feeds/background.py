@@ -2,30 +2,37 @@
 
 import io
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 import numpy as np
+import pyarrow as pa
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Constant
-from larspark.feeds.byte_source import Format, Place, Source
+from larspark.feeds.byte_source import LINE_LIMIT, Format, Place, Source
 from larspark.feeds.formats import jsonl, lars_facts
 from larspark.feeds.formats.cells import (
     Column,
     constants,
+    decoded,
+    guessed_kind,
     is_argument_type,
     text_column,
     typed_column,
+    warn_of_text,
 )
 from larspark.feeds.formats.columns import Table
-from larspark.feeds.formats.tables import DELIMITERS, csv_table, first_record, open_table
+from larspark.feeds.formats.csv_layout import CsvLayout
+from larspark.feeds.formats.tables import (
+    CSV_FORMATS,
+    csv_layout,
+    csv_table,
+    first_record,
+    open_table,
+)
 from larspark.feeds.ground_atoms import NAME
 from larspark.feeds.ordering import Blocks
 from larspark.feeds.reading import BATCH_SIZE, PROBLEMS_KEPT, Refused
-
-# The values of a row; None for a cell without a valid value, which is reported separately.
-_Row: TypeAlias = tuple[Constant | None, ...]
 
 
 def read_background(
@@ -78,30 +85,52 @@ def _atoms(blocks: Blocks, signature: Signature | None, source: Source) -> Itera
 def _table_atoms(
     file: BinaryIO, form: Format, signature: Signature | None, source: Source, header: bool | None
 ) -> Iterator[Atom | Problem]:
-    table = _table(file, form, source)
+    table = _table(file, form, source, signature)
     predicate = _predicate(table, signature, source)
-    rows: list[_Row] = []
-    problems: list[tuple[int, Problem]] = []
-    for batch in table.read(table.schema.names):
-        read = text_column if table.text else typed_column
-        columns = [read(batch.column(place)) for place in range(len(table.schema.names))]
-        problems += _problems(columns, table, len(rows))
-        rows += zip(*map(constants, columns), strict=True)
-    first = int(table.text and (_has_header(rows) if header is None else header))
-    yield from (problem for row, problem in problems if row >= first)
-    yield from table.records.pass_to(len(rows))[1]
-    for values in rows[first:]:
+    names = table.schema.names
+    batches = list(table.read(names))
+    columns = [
+        pa.concat_arrays([decoded(batch.column(place)) for batch in batches]) if batches else None
+        for place in range(len(names))
+    ]
+    cells = [column for column in columns if column is not None]
+    first = int(table.text and (_has_header(cells) if header is None else header))
+    found = [
+        _values(column.slice(first), name, table, first)
+        for name, column in zip(names, cells, strict=False)
+    ]
+    yield from (problem for _, problem in _problems(found, table, first))
+    yield from table.records.pass_to(len(cells[0]) if cells else 0)[1]
+    for values in zip(*map(constants, found), strict=True):
         yield Atom(predicate, tuple([value for value in values if value is not None]))
 
 
-def _table(file: BinaryIO, form: Format, source: Source) -> Table:
-    if form not in DELIMITERS:
+def _values(column: Any, name: str, table: Table, first: int) -> Column:
+    """The constants of a column; one of CSV cells is of numbers only if all are plain numbers."""
+    if not table.text:
+        return typed_column(column)
+    guess = guessed_kind(column)
+    if guess is None:
+        return text_column(column)
+    kind, odd = guess
+    if odd is not None:
+        line = table.records.line_of(first + odd)
+        warn_of_text(name, column[odd].as_py(), table.name, line, "")
+    return text_column(column, kind)
+
+
+def _table(file: BinaryIO, form: Format, source: Source, signature: Signature | None) -> Table:
+    if form not in CSV_FORMATS:
         return open_table(file, source.name, form, BATCH_SIZE)
     data = io.BytesIO(file.read())
-    width = len(first_record(data, source.name, DELIMITERS[form]))
+    line = data.readline(LINE_LIMIT).decode(errors="replace").rstrip("\n")
+    layout = csv_layout(form, CsvLayout())
+    delimiter = layout.delimiter_of(line, width=0 if signature is None else signature.arity)
+    data.seek(0)
+    width = len(first_record(data, source.name, delimiter))
     data.seek(0)
     names = [str(place) for place in range(1, width + 1)]
-    return csv_table(data, source.name, names, DELIMITERS[form], first_line=1)
+    return csv_table(data, source.name, names, delimiter, first_line=1)
 
 
 def _predicate(table: Table, signature: Signature | None, source: Source) -> str:
@@ -138,9 +167,12 @@ def _problems(columns: Sequence[Column], table: Table, first: int) -> Iterator[t
             yield first + int(row), refused.at(table.name, line)
 
 
-def _has_header(rows: Sequence[_Row]) -> bool:
+def _has_header(columns: Sequence[Any]) -> bool:
     """Whether some column has a text in the first row and numbers in all others."""
-    return len(rows) > 1 and any(
-        isinstance(first, str) and all(isinstance(value, int | float) for value in others)
-        for first, *others in zip(*rows, strict=True)
-    )
+    for column in columns:
+        if len(column) < 2:
+            return False
+        first, *others = constants(text_column(column))
+        if isinstance(first, str) and all(isinstance(value, int | float) for value in others):
+            return True
+    return False

@@ -17,7 +17,7 @@ from larspark.feeds.reading import Refused
 
 LINE_LIMIT = 1 << 20
 _BLOCK = 1 << 18
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineSplitter:
@@ -36,7 +36,7 @@ class LineSplitter:
     def feed(self, block: bytes) -> list[bytes | None]:
         """The lines that this block completes."""
         if not self._begun:
-            block = block.removeprefix(_BYTE_ORDER_MARK)
+            block = block.removeprefix(BYTE_ORDER_MARK)
             self._begun = True
         lines: list[bytes | None] = [*block.split(b"\n")]
         self._rest += lines[0] or b""
@@ -164,12 +164,7 @@ class Source:
     def format(self, named: str | None) -> Format:
         """The named format, or else the format of the file's suffix."""
         if named is not None:
-            for known in FORMATS:
-                if named == known:
-                    return known
-            raise LarsparkError(
-                Problem("L302", f"unknown format `{named}`", hint=f"the formats are {_FORMATS}")
-            )
+            return known_format(named)
         if self._place is None:
             return "jsonl"
         if found := suffix_format(PurePath(self.name)):
@@ -223,6 +218,15 @@ class Source:
 
 
 _FORMATS = ", ".join(FORMATS)
+
+
+def known_format(named: str) -> Format:
+    """The format of this name."""
+    for known in FORMATS:
+        if named == known:
+            return known
+    message, hint = f"unknown format `{named}`", f"the formats are {_FORMATS}"
+    raise LarsparkError(Problem("L302", message, hint=hint))
 
 
 def suffix_format(path: PurePath) -> Format | None:

@@ -14,6 +14,8 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.byte_source import Format, Place, Source
 from larspark.feeds.formats import jsonl, lars_facts
 from larspark.feeds.formats.columns import column_batches
+from larspark.feeds.formats.csv_layout import CsvLayout
+from larspark.feeds.formats.line_readers import line_reader
 from larspark.feeds.formats.tables import at_one_time, memory_table, open_table
 from larspark.feeds.ground_atoms import GroundAtoms, predicate, value_constant
 from larspark.feeds.mapping import Mapping, parse_mappings
@@ -59,6 +61,8 @@ class Stream:
         *,
         format: str | None = None,  # noqa: A002 - the word users know
         map: str | None = None,  # noqa: A002 - the same as the option `--map`
+        delimiter: str | None = None,
+        columns: str | Sequence[str] | None = None,
         tick: int | None = None,
         on_error: OnError = "fail",
         lateness: int = 0,
@@ -67,27 +71,33 @@ class Stream:
         """A stream in a file, an open file, or standard input (`-`).
 
         The format is `format`, or that of the suffix. Tables (CSV, Parquet, Arrow) need a mapping
-        to atoms, such as `map="time -> temp(sensor, value)"`. `tick` is the length of a time point
-        in microseconds, for timestamps. An invalid line ends the reading; with `on_error="skip"`
-        it is skipped and counted. Facts may be late by `lateness` time points.
+        to atoms, such as `map="time -> temp(sensor, value)"`, and so do JSON objects that do not
+        hold atoms. For CSV, `delimiter` and the names of the `columns` of a file without a header
+        are found out where they are not given. `tick` is the length of a time point in
+        microseconds, for timestamps. An invalid line ends the reading; with `on_error="skip"` it is
+        skipped and counted. Facts may be late by `lateness` time points.
         """
         options = Options(tick, on_error, lateness, batch_size)
         place = Source(source)
         form = place.format(format)
-        mappings = _mappings(map, form, place.name)
+        mappings = stream_mappings(map, form, place.name)
+        layout = CsvLayout.given(delimiter, columns)
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
             with place.open() as file:
                 reading.share = partial(place.share_of, file)
                 match form:
                     case "jsonl":
-                        blocks = jsonl.stream_blocks(file, place.name, options.tick)
+                        lines = line_reader(form, mappings, layout, options.tick, clocked=False)
+                        blocks = jsonl.arrival_blocks(file, place.name, lines)
                         yield from row_batches(blocks, place.name, options, reading)
                     case "lars":
                         blocks = lars_facts.stream_blocks(file, place.name)
                         yield from row_batches(blocks, place.name, options, reading)
                     case _:
-                        table = open_table(file, place.name, form, options.batch_size)
+                        needed = [name for mapping in mappings for name in mapping.columns]
+                        size = options.batch_size
+                        table = open_table(file, place.name, form, size, layout, needed)
                         yield from column_batches(table, mappings, options, reading)
 
         return cls(place.name, reader, options, lasting=place.lasting)
@@ -130,7 +140,7 @@ class Stream:
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
             timed = table if at is None else at_one_time(table, at, _TIME)
-            opened = memory_table(timed, _TABLE, options.batch_size)
+            opened = memory_table(timed, _TABLE)
             yield from column_batches(opened, mappings, options, reading)
 
         return cls(_TABLE, reader, Options(tick, on_error, lateness, batch_size))
@@ -217,14 +227,16 @@ class Stream:
         return self._reading.last_t
 
 
-def _mappings(text: str | None, form: Format, name: str) -> tuple[Mapping, ...]:
-    table = form not in ("jsonl", "lars")
-    if text is not None and table:
-        return parse_mappings(text)
+def stream_mappings(
+    text: str | None, form: Format, name: str, *, optional_time: bool = False
+) -> tuple[Mapping, ...]:
+    """The mappings of a stream; an error if its format needs some, or has no use for them."""
+    if text is not None and form != "lars":
+        return parse_mappings(text, optional_time=optional_time)
     if text is not None:
-        message = f"{name} holds atoms, but a mapping is for tables"
+        message = f"{name} holds facts, but a mapping is for tables and JSON objects"
         raise LarsparkError(Problem("L303", message, hint="leave the mapping out"))
-    if table:
+    if form not in ("jsonl", "lars"):
         message = f"{name} is a table and needs a mapping from its columns to atoms"
         hint = "map columns to atoms, e.g. `time -> temp(sensor, value)`"
         raise LarsparkError(Problem("L303", message, hint=hint))

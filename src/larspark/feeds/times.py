@@ -1,25 +1,38 @@
 """Time points of integers and timestamps.
 
 A natural number is a time point. A timestamp without a zone is in UTC. With a tick of n
-microseconds, its time point is floor(microseconds since 1970-01-01T00:00Z / n).
+microseconds, its time point is floor(microseconds since 1970-01-01T00:00Z / n). A number with a
+unit is a timestamp: so many units since then.
 """
 
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 
+from larspark.base.problems import Problem, Severity, warn
 from larspark.base.terms import INTEGER_MAX, constant
+from larspark.feeds.conversions import argument
 from larspark.feeds.ground_atoms import shortened
+from larspark.feeds.mapping import UNITS, Kind
 from larspark.feeds.reading import Refused
 
+# Larger integers are perhaps times with a unit.
+LARGE_TIME = 100_000_000
+# Between these a time since 1970 is taken for what it says, in microseconds.
+_PLAUSIBLE = (631_152_000_000_000, 4_102_444_800_000_000)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def time_point(value: object, tick: int | None) -> int:
-    """The time point of a number or an ISO timestamp.
+def time_point(value: object, tick: int | None, unit: int | None = None) -> int:
+    """The time point of a number or an ISO timestamp; `unit` is that of numbers in nanoseconds.
 
     >>> time_point(36, None), time_point("1970-01-01T00:01:30Z", 60_000_000)
     (36, 1)
+    >>> time_point(90, 60_000_000, UNITS["s"])
+    1
     """
+    if unit is not None:
+        return _of_unit(value, tick, unit)
     if type(value) is int and 0 <= value <= INTEGER_MAX:
         return value
     match value:
@@ -67,6 +80,35 @@ def _microseconds(text: str, tick: int | None) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // _MICROSECOND // tick
+
+
+def _of_unit(value: object, tick: int | None, unit: int) -> int:
+    """The time point of so many units since 1970."""
+    if value is None or isinstance(value, bool):
+        return time_point(value, tick)
+    try:
+        number = argument(value, Kind.NUMBER)
+    except Refused as refused:
+        raise Refused("L310", f"the time is not a number: {refused.message}") from None
+    if tick is None:
+        raise needs_tick(f"the time {shortened(str(number))} has a unit")
+    return _natural(int(Fraction(number) * unit // (1000 * tick)), str(number))
+
+
+def warn_of_unit(t: int, tick: int | None) -> bool:
+    """Warn if an integer time above `LARGE_TIME` looks like a Unix time, which needs a unit."""
+    if tick is None or _PLAUSIBLE[0] <= t * tick < _PLAUSIBLE[1]:
+        return False
+    message = f"the integer time {t} counts time points, of the length that `#tick` says"
+    hint = "map integers with a unit as `s(...)`, `ms(...)`, `us(...)` or `ns(...)`"
+    for name, unit in UNITS.items():
+        if _PLAUSIBLE[0] <= t * unit // 1000 < _PLAUSIBLE[1]:
+            hint = f"if it counts {_UNIT_NAMES[name]} since 1970, map it as `{name}(...) -> ...`"
+    warn(Problem("L325", message, hint=hint, severity=Severity.WARNING))
+    return True
+
+
+_UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
 
 def needs_tick(what: str) -> Refused:

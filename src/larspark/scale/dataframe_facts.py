@@ -111,6 +111,9 @@ def _of_one_frame(
 
 def _mappings(text: str, time: str | None) -> tuple[FactMapping, ...]:
     mappings = parse_mappings(text)
+    if not all(each.plain for each in mappings):
+        hint = "give the DataFrame such columns, e.g. by `selectExpr`"
+        _refuse("units, types and fields of objects are not for mappings on Spark", hint)
     if time is not None and any(each.time != time for each in mappings):
         _refuse(f"the time is `{time}`, but the mapping names another column", "name only one")
     return mappings

@@ -88,9 +88,9 @@ def find_facts(table: pa.Table, shape: Shape, tick: int | None) -> Found:
         mapping = replace(mapping, args=(ColumnName(shape.order), *mapping.args))
     # Rows may be in any order; the feed sorts them unless they are already sorted.
     lateness = 0 if _in_order(table, mapping.time) else INTEGER_MAX
-    options = Options(tick, "skip", lateness)
+    options = Options(tick, "skip", lateness, max(1, table.num_rows))
     reading = Reading()
-    source = memory_table(table, "the DataFrame", max(1, table.num_rows))
+    source = memory_table(table, "the DataFrame")
     batches = column_batches(source, (mapping,), options, reading)
     segments = [segment for batch in batches for segment in batch.segments()]
     if shape.order is not None:

@@ -91,6 +91,6 @@ def test_a_file_that_is_not_there_is_waited_for(tmp_path):
     assert follower.said == [f"waiting for {path} to appear"]
 
 
-def test_only_json_lines_can_be_followed():
-    with pytest.raises(LarsparkError, match=r"a\.csv is csv, and only JSON Lines can be followed"):
-        LiveStream("a.csv")
+def test_only_lines_can_be_followed():
+    with pytest.raises(LarsparkError, match="parquet cannot be read line by line"):
+        LiveStream("a.parquet", map="t -> p(a)")

@@ -92,6 +92,23 @@ def test_a_message_holds_one_line_or_several_and_wildcards_name_many_topics(brok
     assert (problem.code, problem.span.source, problem.span.line) == ("L308", place, 2)
 
 
+def test_payloads_are_mapped_as_files_are(broker):
+    place = f"mqtt://127.0.0.1:{broker.port}/plant/+/events"
+    options = {"map": "temp(sensor, value)", "clock": 3_600_000_000, "start": 7}
+    subscriber = Subscriber(place, format="csv", columns="sensor,value", **options)
+    other = Subscriber(place.replace("events", "json"), **options)
+    with publisher(broker) as client:
+        client.publish("plant/a/events", "m1,95", qos=1)
+        client.publish("plant/b/events", "sensor,value\nm2,1e5\nm3\n", qos=1)
+        client.publish("plant/a/json", '{"sensor": "m4", "value": 2.0}', qos=1)
+        wait_for(lambda: len(other.stream.problems) + subscriber.stream.traffic.lines > 3)
+    subscriber.stop()
+    other.stop()
+    assert sorted(subscriber.found) == ["temp(m1,95)", 'temp(m2,"1e5")']
+    assert other.found == ["temp(m4,2)"]
+    assert [problem.code for problem in subscriber.stream.problems] == ["L316"]
+
+
 def test_a_full_queue_holds_the_broker_back_and_loses_nothing(broker):
     subscriber = Subscriber(f"mqtt://127.0.0.1:{broker.port}/events", pause=0.02, queue=1)
     with publisher(broker) as client:

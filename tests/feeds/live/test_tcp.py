@@ -64,6 +64,39 @@ def test_lines_are_read_to_the_end_of_the_connection_whatever_their_pieces():
     assert (stream.facts, stream.traffic.cut, stream.traffic.breaks) == (2, 0, 0)
 
 
+def test_objects_and_csv_are_mapped_and_one_bad_line_ends_nothing():
+    objects = b'{"ts": 60000, "dev": {"id": "a"}, "v": 3}\nnonsense\n{"ts": 120000, "dev": 1}\n'
+    with server(sends(objects + b'{"ts": 121000, "dev": {"id": "b"}, "v": 4}\n')) as port:
+        stream = LiveStream(
+            f"tcp://127.0.0.1:{port}",
+            map="ms(ts) -> temp(dev.id, number(v))",
+            tick=60_000_000,
+            retry=False,
+        )
+        assert texts(stream) == [(1, "temp(a,3)"), (2, "temp(b,4)")]
+    assert [problem.code for problem in stream.problems] == ["L308", "L313"]
+    assert (stream.facts, stream.skipped) == (2, 2)
+    table = b"time;sensor;value\n1;007;95\n2;b\n3;c;2.5\n"
+    with server(sends(table), sends(table)) as port:
+        stream = LiveStream(
+            f"tcp://127.0.0.1:{port}",
+            format="csv",
+            map="time -> temp(sensor, value)",
+            retry=False,
+        )
+        assert texts(stream) == [(1, 'temp("007",95)'), (3, "temp(c,2.5)")]
+        assert stream.skipped == 1
+        strict = LiveStream(
+            f"tcp://127.0.0.1:{port}",
+            format="csv",
+            map="time -> temp(sensor, value)",
+            on_error="fail",
+            retry=False,
+        )
+        with pytest.raises(LarsparkError, match="the record has 2 values, not 3"):
+            texts(strict)
+
+
 def test_a_connection_that_breaks_is_made_again_and_a_cut_line_is_counted():
     said: list[str] = []
     first, second = b'{"t": 1, "atom": "p"}\n{"t": 1, "at', b'{"t": 2, "atom": "p"}\n{"t": 9}\n'

@@ -1,11 +1,12 @@
 """Columns of a table as constants, vectorized where all values are of one type.
 
-The constant of one value is defined by `text_constant` (CSV) and `value_constant` (typed columns);
-the functions on whole columns agree with them.
+The constant of one value is defined by `cell_constant` (CSV) and `argument` (typed columns); the
+functions on whole columns agree with them.
 """
 
-import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,14 +14,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from larspark.base.problems import Severity, warn
 from larspark.base.terms import INTEGER_MAX, Constant, constant
-from larspark.feeds.ground_atoms import shortened, value_constant
+from larspark.feeds.conversions import DECIMAL, PLAIN, argument, text_argument
+from larspark.feeds.ground_atoms import shortened
+from larspark.feeds.mapping import Kind
 from larspark.feeds.reading import Refused
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_DECIMAL = r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_NUMBER = re.compile(_DECIMAL)
 _EXACT = 2.0**53
 _KINDS: tuple[type, ...] = (int, float, str)
 _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
@@ -52,11 +54,11 @@ def constants(column: Column) -> list[Constant | None]:
     ]
 
 
-def text_constant(cell: bytes | None) -> Constant:
-    """The constant of a CSV cell: a number if it is written as one, else text.
+def cell_constant(cell: bytes | None, kind: Kind | None = None) -> Constant:
+    """The constant of a CSV cell; without a kind, a number if it is written as one, else text.
 
-    >>> text_constant(b"21.50"), text_constant(b"a1"), text_constant(b"2013-01-01")
-    (21.5, 'a1', '2013-01-01')
+    >>> cell_constant(b"21.50"), cell_constant(b"a1"), cell_constant(b"007", Kind.TEXT)
+    (21.5, 'a1', '007')
     """
     if cell is None:
         raise Refused("L313", "there is no value")
@@ -64,40 +66,69 @@ def text_constant(cell: bytes | None) -> Constant:
         text = cell.decode()
     except UnicodeDecodeError:
         raise Refused("L307", "the text is not valid UTF-8") from None
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        return text
-    whole = match[1].isdigit() and match[2] is None
-    # Python refuses integers of many thousand digits; 64-bit integers have at most 19.
-    if whole and len(text) > 20 and len(text.lstrip("-0")) > 19:
-        raise Refused("L313", f"{shortened(text)} does not fit a 64-bit integer")
-    return value_constant(int(text) if whole else float(text))
+    return text_argument(text, kind)
 
 
-def text_column(cells: pa.Array) -> Column:
+def text_column(cells: pa.Array, kind: Kind | None = None) -> Column:
     """The constants of a column of CSV cells (binary; null where there is no value)."""
+    law = partial(cell_constant, kind=kind)
 
     def explain(row: int) -> Refused:
-        return reason(lambda: text_constant(cells[row].as_py()))
+        return reason(lambda: law(cells[row].as_py()))
 
     bad: Mask = cells.is_null().to_numpy(zero_copy_only=False)
     try:
         texts = cells.cast(pa.string())
     except pa.ArrowInvalid:
-        return _cell_by_cell(cells, explain)
+        return _value_by_value(cells, law, explain)
+    if kind is Kind.TEXT:
+        return _of_one_kind(texts, bad, explain)
     offsets, data = _text_bytes(texts)
     begins = _FIRST_OF_NUMBER[data[offsets[:-1]]] & (offsets[:-1] < offsets[1:])
-    if not begins.any():
+    if kind is None and not begins.any():
         return _of_one_kind(texts, bad, explain)
     if (begins | bad).all() and (numbers := _numbers(texts, data)) is not None:
-        return _of_one_kind(numbers, bad, explain)
-    if not pc.any(pc.match_substring_regex(texts, f"^{_DECIMAL}$")).as_py():
+        if kind is Kind.INTEGER:
+            return _only_integers(_of_one_kind(numbers, bad, explain))
+        if kind not in (Kind.PLAIN, Kind.PLAIN_OR_TEXT) or _all_plain(texts, offsets, data):
+            return _of_one_kind(numbers, bad, explain)
+    if kind is None and not pc.any(pc.match_substring_regex(texts, f"^{DECIMAL}$")).as_py():
         return _of_one_kind(texts, bad, explain)
-    return _cell_by_cell(cells, explain)
+    return _value_by_value(cells, law, explain)
+
+
+def guessed_kind(cells: pa.Array) -> tuple[Kind, int | None] | None:
+    """What CSV cells are: plain numbers if all are, else text; None if there are no values.
+
+    With text, the row of a cell that is no plain number although there are numbers, too.
+    """
+    if cells.null_count == len(cells):
+        return None
+    column = text_column(cells, Kind.PLAIN_OR_TEXT)
+    present = ~column.bad
+    kinds = np.array([not pa.types.is_string(part.type) for part in column.parts])
+    numbers = kinds[column.kind_of] & present
+    if (numbers == present).all() and numbers.any():
+        return Kind.PLAIN, None
+    loose = text_column(cells)
+    alike = np.array([not pa.types.is_string(part.type) for part in loose.parts])
+    if not (alike[loose.kind_of] & ~loose.bad).any():
+        return Kind.TEXT, None
+    return Kind.TEXT, int(np.argmax(~numbers & present))
+
+
+def warn_of_text(name: str, cell: bytes, source: str, line: int, hint: str) -> None:
+    """Warn that a CSV column with numbers is read as text because of one of its cells."""
+    shown = shortened(cell.decode(errors="replace"))
+    message = f'column `{name}` is read as text, because it holds "{shown}"'
+    problem = Refused("L326", message, hint).at(source, line)
+    warn(replace(problem, severity=Severity.WARNING))
 
 
 _FIRST_OF_NUMBER = np.zeros(256, dtype=np.bool_)
 _FIRST_OF_NUMBER[list(b"0123456789-.")] = True
+_DIGITS = np.zeros(256, dtype=np.bool_)
+_DIGITS[list(b"0123456789")] = True
 _SAMPLE = 16
 
 
@@ -135,56 +166,103 @@ def _numbers(texts: pa.Array, data: npt.NDArray[np.uint8]) -> pa.Array | None:
     return floats if (np.abs(values) < _EXACT).all() else None
 
 
-def _cell_by_cell(cells: pa.Array, explain: Callable[[int], Refused]) -> Column:
-    """A column of several types: `text_constant` applied once to each distinct cell."""
-    encoded = cells.dictionary_encode()
-    values: list[Constant | None] = [_or_none(cell) for cell in encoded.dictionary.to_pylist()]
-    present = {type(value) for value in values} - {type(None)}
+def _all_plain(
+    texts: pa.Array, offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]
+) -> bool:
+    """Whether texts that are numbers are all plain ones."""
+    starts, ends = offsets[:-1], offsets[1:]
+    starts = np.where(data[starts] == ord("-"), starts + 1, starts)[starts < ends]
+    simple = not ((data | 0x20) == ord("e")).any() and not (
+        # Neither `.5` nor `5.` nor `007`.
+        (data[starts] == ord(".")).any()
+        or (data[offsets[1:] - 1] == ord(".")).any()
+        or ((data[starts] == ord("0")) & _DIGITS[data[np.minimum(starts + 1, len(data) - 1)]]).any()
+    )
+    if simple:
+        # The byte after a lone `0` may be the first digit of the next text.
+        return True
+    found = pc.match_substring_regex(texts, f"^{PLAIN}$")
+    return bool(pc.all(found).as_py() is not False)
+
+
+def _only_integers(column: Column) -> Column:
+    """The column without numbers that are no integers."""
+    bad = column.bad
+    for kind, part in enumerate(column.parts):
+        if pa.types.is_floating(part.type):
+            values = part.fill_null(np.nan).to_numpy(zero_copy_only=False)
+            whole = (np.abs(values) <= _EXACT) & (np.floor(values) == values)
+            bad = bad | ((column.kind_of == kind) & ~whole)
+    return column._replace(bad=bad)
+
+
+def _value_by_value(
+    values: pa.Array, law: Callable[[Any], Constant], explain: Callable[[int], Refused]
+) -> Column:
+    """A column of several types: the definition applied once to each distinct value."""
+    encoded = values.dictionary_encode()
+    found: list[Constant | None] = [_or_none(law, v) for v in encoded.dictionary.to_pylist()]
+    present = {type(value) for value in found} - {type(None)}
     kinds = [kind for kind in _KINDS if kind in present] or [str]
     numbers = {kind: number for number, kind in enumerate(kinds)}
-    # Index -1, the last entry, stands for empty cells.
+    # Index -1, the last entry, stands for missing values.
     rows = encoded.indices.fill_null(-1).to_numpy()
-    kind_of = np.array([numbers.get(type(v), 0) for v in values] + [0], dtype=np.int8)[rows]
-    bad = np.array([value is None for value in values] + [True])[rows]
-    indices = pa.array(np.where(rows < 0, len(values), rows))
+    kind_of = np.array([numbers.get(type(v), 0) for v in found] + [0], dtype=np.int8)[rows]
+    bad = np.array([value is None for value in found] + [True])[rows]
+    indices = pa.array(np.where(rows < 0, len(found), rows))
     parts = [
-        pa.array([v if type(v) is kind else None for v in values] + [None], _TYPES[kind])
+        pa.array([v if type(v) is kind else None for v in found] + [None], _TYPES[kind])
         for kind in kinds
     ]
     return Column(tuple(part.take(indices) for part in parts), kind_of, bad, explain)
 
 
-def _or_none(cell: bytes) -> Constant | None:
+def _or_none(law: Callable[[Any], Constant], value: object) -> Constant | None:
     try:
-        return text_constant(cell)
+        return law(value)
     except Refused:
         return None
 
 
-def typed_column(values: pa.Array) -> Column:
+def typed_column(values: pa.Array, of: Kind | None = None) -> Column:
     """The constants of an Arrow column."""
     values = decoded(values)
     kind: Any = values.type
 
     def explain(row: int) -> Refused:
-        return reason(lambda: _typed_constant(values[row].as_py()))
+        return reason(lambda: argument(values[row].as_py(), of))
 
+    if is_text_type(kind) and of in (Kind.NUMBER, Kind.INTEGER):
+        return text_column(values.cast(pa.string()).cast(pa.binary()), of)
+    if of is Kind.TEXT and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return _value_by_value(values, partial(argument, kind=of), explain)
+    if of in (Kind.NUMBER, Kind.INTEGER) and not _is_number_type(kind):
+        return _value_by_value(values, partial(argument, kind=of), explain)
     bad: Mask = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_uint64(kind):
         fits = pc.less_equal(values, pa.scalar(INTEGER_MAX, kind)).fill_null(False)
         bad = ~fits.to_numpy(zero_copy_only=False)
         values_in_range = pc.if_else(fits, values, pa.scalar(None, kind))
-        return _of_one_kind(pc.cast(values_in_range, pa.int64()), bad, explain)
-    if pa.types.is_integer(kind):
-        return _of_one_kind(pc.cast(values, pa.int64()), bad, explain)
-    if pa.types.is_floating(kind):
+        column = _of_one_kind(pc.cast(values_in_range, pa.int64()), bad, explain)
+    elif pa.types.is_integer(kind):
+        column = _of_one_kind(pc.cast(values, pa.int64()), bad, explain)
+    elif pa.types.is_floating(kind):
         floats = pc.cast(values, pa.float64())
         finite = np.isfinite(floats.fill_null(np.nan).to_numpy(zero_copy_only=False))
-        return _of_one_kind(floats, ~finite, explain)
-    if pa.types.is_decimal(kind):
+        column = _of_one_kind(floats, ~finite, explain)
+    elif pa.types.is_decimal(kind):
         # By their text: `12` is an integer, and `3.10` the nearest float.
-        return text_column(values.cast(pa.string()).cast(pa.binary()))
-    return _of_one_kind(pc.cast(values, pa.string()), bad, explain)
+        return text_column(values.cast(pa.string()).cast(pa.binary()), of)
+    else:
+        return _of_one_kind(pc.cast(values, pa.string()), bad, explain)
+    if of is Kind.TEXT:
+        return column._replace(parts=(pc.cast(column.parts[0], pa.string()),))
+    return _only_integers(column) if of is Kind.INTEGER else column
+
+
+def _is_number_type(kind: Any) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def is_text_type(kind: Any) -> bool:
@@ -219,12 +297,6 @@ def decoded(values: pa.Array) -> pa.Array:
     if pa.types.is_string_view(dictionary.type):
         dictionary = dictionary.cast(pa.string())
     return dictionary.take(values.indices)
-
-
-def _typed_constant(value: object) -> Constant:
-    if value is None or value != value:
-        raise Refused("L313", "there is no value")
-    return value_constant(value)
 
 
 def reason(convert: Callable[[], object]) -> Refused:

@@ -2,15 +2,25 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from larspark.base.atoms import Signature
 from larspark.base.facts import ColumnBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.formats.cells import Column, Mask, is_argument_type, text_column, typed_column
+from larspark.feeds.formats.cells import (
+    Column,
+    Mask,
+    guessed_kind,
+    is_argument_type,
+    text_column,
+    typed_column,
+    warn_of_text,
+)
 from larspark.feeds.formats.time_columns import (
     TimeColumn,
     Times,
@@ -18,9 +28,10 @@ from larspark.feeds.formats.time_columns import (
     time_type_problems,
     typed_time_column,
 )
-from larspark.feeds.mapping import ColumnName, Mapping, missing_columns
+from larspark.feeds.mapping import ColumnName, Kind, Mapping, missing_columns
 from larspark.feeds.ordering import ColumnOrder
 from larspark.feeds.reading import PROBLEMS_KEPT, Options, Reading, Refused, late_by
+from larspark.feeds.times import LARGE_TIME, warn_of_unit
 
 
 class Records:
@@ -83,17 +94,69 @@ class Table(NamedTuple):
 
 def _check(table: Table, mappings: tuple[Mapping, ...], tick: int | None) -> None:
     """Raise all problems of the columns that the mappings use."""
-    problems = missing_columns(mappings, table.schema.names, table.name)
+    names = [name for mapping in mappings for name in mapping.columns]
+    problems = missing_columns(names, table.schema.names, table.name)
+    if table.text and problems and not {*names} & {*table.schema.names}:
+        hint = "if the first line is no header, name the columns: `--columns time,sensor,value`"
+        problems = [replace(problem, hint=problem.hint or hint) for problem in problems]
     if not problems and not table.text:
         kinds = {field.name: field.type for field in table.schema}
-        for name in dict.fromkeys(mapping.time for mapping in mappings):
-            problems += time_type_problems(name, kinds[name], tick)
+        for name, unit in dict.fromkeys((mapping.time, mapping.unit) for mapping in mappings):
+            problems += time_type_problems(name, kinds[name], tick, unit)
         for name in dict.fromkeys(name for mapping in mappings for name in mapping.columns[1:]):
             if not is_argument_type(kinds[name]):
                 message = f"column `{name}` has the type {kinds[name]}, which cannot be a constant"
                 problems.append(Problem("L305", message))
     if problems:
         raise LarsparkError(problems)
+
+
+def _with_fields(table: Table, mappings: tuple[Mapping, ...]) -> Table:
+    """The table with the fields of structs that mappings name as columns of their own."""
+    paths: dict[str, tuple[str, ...]] = {}
+    for mapping in mappings:
+        named = [(mapping.time, mapping.time_path)]
+        named += [(column.name, column.path) for column in mapping.arguments]
+        paths |= {name: path for name, path in named if path and name not in table.schema.names}
+    schema = table.schema
+    found: dict[str, tuple[str, ...]] = {}
+    for name, path in paths.items():
+        field = _field(schema, path)
+        if field is not None:
+            schema, found[name] = schema.append(field.with_name(name)), path
+    if not found:
+        return table
+
+    def read(columns: list[str]) -> Iterator[Any]:
+        outer = dict.fromkeys(found[name][0] if name in found else name for name in columns)
+        for batch in table.read([*outer]):
+            arrays = [
+                _field_values(batch, found[name]) if name in found else batch[name]
+                for name in columns
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, names=columns)
+
+    return table._replace(schema=schema, read=read)
+
+
+def _field(schema: Any, path: tuple[str, ...]) -> Any:
+    """The field of structs at a path; None if there is none."""
+    field: Any = None
+    kind: Any = pa.struct(schema)
+    for name in path:
+        place = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
+        if place < 0:
+            return None
+        field = kind.field(place)
+        kind = field.type
+    return field
+
+
+def _field_values(batch: Any, path: tuple[str, ...]) -> Any:
+    values = batch[path[0]]
+    for name in path[1:]:
+        values = pc.struct_field(values, name)
+    return values
 
 
 def column_batches(
@@ -103,13 +166,18 @@ def column_batches(
 
     A problem that is not skipped is raised after all facts accepted before it were delivered.
     """
+    table = _with_fields(table, mappings)
     _check(table, mappings, options.tick)
     reader = _Reader(table, mappings, options, reading)
     order = ColumnOrder(options.lateness, reading)
     failure: Problem | None = None
-    for batch in table.read([*dict.fromkeys(n for m in mappings for n in m.columns)]):
-        segments, failure = reader.read(batch)
-        yield from order.release(segments, reader.newest)
+    for block in table.read([*dict.fromkeys(n for m in mappings for n in m.columns)]):
+        reader.guess(block)
+        for start in range(0, block.num_rows, options.batch_size):
+            segments, failure = reader.read(block.slice(start, options.batch_size))
+            yield from order.release(segments, reader.newest)
+            if failure is not None:
+                break
         if failure is not None:
             break
     yield from order.flush()
@@ -130,11 +198,32 @@ class _Reader:
         self._reading = reading
         self._rows = 0
         self._arrivals = 0
+        # What the columns of a CSV file hold that have no type in the mapping.
+        self._kinds: dict[str, Kind] = {}
+        self._warned = False
         self.newest = 0
+
+    def guess(self, block: Any) -> None:
+        """Decide what CSV columns hold, by the first block that has values for them."""
+        if not self._table.text:
+            return
+        untyped = [c for m in self._mappings for c in m.arguments if c.kind is None]
+        for name in dict.fromkeys(column.name for column in untyped):
+            if name in self._kinds or (guess := guessed_kind(block[name])) is None:
+                continue
+            self._kinds[name], odd = guess
+            if odd is not None:
+                line = self._table.records.line_of(self._rows + odd)
+                hint = f"`text({name})` says that it is meant, `number({name})` reports such cells"
+                warn_of_text(name, block[name][odd].as_py(), self._table.name, line, hint)
 
     def read(self, batch: Any) -> tuple[list[Segment], Problem | None]:
         """The segments of a batch, and the problem that ends the reading, if any."""
-        grid = _Grid(batch, self._mappings, self._table.text, self._options, self.newest)
+        grid = _Grid(
+            batch, self._mappings, self._kinds, self._table.text, self._options, self.newest
+        )
+        if grid.counted > LARGE_TIME and not self._warned:
+            self._warned = warn_of_unit(grid.counted, self._options.tick)
         keep = ~(grid.bad | grid.late)
         failure = None
         if self._options.on_error == "fail":
@@ -199,6 +288,7 @@ class _Grid:
         self,
         batch: Any,
         mappings: tuple[Mapping, ...],
+        kinds: dict[str, Kind],
         text: bool,
         options: Options,
         newest: int,
@@ -207,15 +297,16 @@ class _Grid:
         self._lateness = options.lateness
         read_times = text_time_column if text else typed_time_column
         read_values = text_column if text else typed_column
-        self._times: dict[str, TimeColumn] = {
-            mapping.time: read_times(batch[mapping.time], options.tick) for mapping in mappings
+        self._times: dict[tuple[str, int | None], TimeColumn] = {
+            (m.time, m.unit): read_times(batch[m.time], options.tick, m.unit) for m in mappings
         }
-        self._values: dict[str, Column] = {
-            name: read_values(batch[name])
-            for name in dict.fromkeys(name for mapping in mappings for name in mapping.columns[1:])
+        self._values: dict[ColumnName, Column] = {
+            column: read_values(batch[column.name], column.kind or kinds.get(column.name))
+            for column in dict.fromkeys(column for m in mappings for column in m.arguments)
         }
-        self._t: Times = np.stack([self._times[m.time].times for m in mappings], axis=1)
+        self._t: Times = np.stack([self._times[m.time, m.unit].times for m in mappings], axis=1)
         self.bad: Mask = np.stack([self._bad_rows(mapping) for mapping in mappings], axis=1)
+        self.counted = max((column.counted for column in self._times.values()), default=-1)
         # The newest time before each fact. Refused facts do not advance time.
         seen = np.maximum.accumulate(np.append(newest, np.where(self.bad, -1, self._t)))
         self._before: Times = seen[:-1].reshape(self._t.shape)
@@ -223,9 +314,9 @@ class _Grid:
         self.newest = int(seen[-1])
 
     def _bad_rows(self, mapping: Mapping) -> Mask:
-        bad = self._times[mapping.time].bad
-        for name in mapping.columns[1:]:
-            bad = bad | self._values[name].bad
+        bad = self._times[mapping.time, mapping.unit].bad
+        for column in mapping.arguments:
+            bad = bad | self._values[column].bad
         return bad
 
     def reason(self, row: int, place: int) -> Refused:
@@ -234,11 +325,11 @@ class _Grid:
             t, newest = int(self._t[row, place]), int(self._before[row, place])
             return Refused("L314", *late_by(t, newest, self._lateness))
         mapping = self._mappings[place]
-        moment = self._times[mapping.time]
+        moment = self._times[mapping.time, mapping.unit]
         if moment.bad[row]:
             return moment.explain(row).of_column(mapping.time)
-        name = next(name for name in mapping.columns[1:] if self._values[name].bad[row])
-        return self._values[name].explain(row).of_column(name)
+        column = next(column for column in mapping.arguments if self._values[column].bad[row])
+        return self._values[column].explain(row).of_column(column.name)
 
     def segments(self, keep: Mask, numbers: Times) -> list[Segment]:
         """The facts to keep, with their numbers."""
@@ -259,25 +350,25 @@ class _Grid:
             size = int(chosen.sum())
             selection = None if size == len(chosen) else pa.array(chosen)
             arrays = [pa.array(t), pa.array(numbers)]
-            arrays += [self._values[name].parts[kind] for name, kind in kinds.items()]
+            arrays += [self._values[column].parts[kind] for column, kind in kinds.items()]
             kept = [array if selection is None else array.filter(selection) for array in arrays]
-            by_name = dict(zip(kinds, kept[2:], strict=True))
+            by_column = dict(zip(kinds, kept[2:], strict=True))
             args = [
-                by_name[arg.name] if isinstance(arg, ColumnName) else pa.repeat(arg, size)
+                by_column[arg] if isinstance(arg, ColumnName) else pa.repeat(arg, size)
                 for arg in mapping.args
             ]
             yield Segment(signature, pa.table([*kept[:2], *args], names=names))
 
-    def _kinds(self, mapping: Mapping, keep: Mask) -> Iterator[tuple[Mask, dict[str, int]]]:
+    def _kinds(self, mapping: Mapping, keep: Mask) -> Iterator[tuple[Mask, dict[ColumnName, int]]]:
         """The rows to keep, grouped so that each column of a group has one type."""
-        names = list(dict.fromkeys(mapping.columns[1:]))
-        mixed = [name for name in names if len(self._values[name].parts) > 1]
+        columns = list(dict.fromkeys(mapping.arguments))
+        mixed = [column for column in columns if len(self._values[column].parts) > 1]
         if not keep.any():
             return
         if not mixed:
-            yield keep, dict.fromkeys(names, 0)
+            yield keep, dict.fromkeys(columns, 0)
             return
-        codes = np.stack([self._values[name].kind_of for name in mixed], axis=1)
+        codes = np.stack([self._values[column].kind_of for column in mixed], axis=1)
         for code in np.unique(codes[keep], axis=0):
             chosen = keep & (codes == code).all(axis=1)
-            yield chosen, dict.fromkeys(names, 0) | dict(zip(mixed, map(int, code), strict=True))
+            yield chosen, dict.fromkeys(columns, 0) | dict(zip(mixed, map(int, code), strict=True))

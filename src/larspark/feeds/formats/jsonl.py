@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from enum import Enum, auto
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import orjson
 
@@ -19,15 +19,18 @@ from larspark.feeds.byte_source import line_blocks, text_of
 from larspark.feeds.ground_atoms import GroundAtoms, predicate, shortened, value_constant
 from larspark.feeds.ordering import Arrival, Blocks
 from larspark.feeds.reading import Refused
-from larspark.feeds.times import time_point
+from larspark.feeds.times import LARGE_TIME, time_point, warn_of_unit
 
 _Record: TypeAlias = dict[str, Any]
 
 _SHAPES = ("atom", "atoms", "predicate")
 _KEYS = ("t", *_SHAPES, "args")
 _LISTED_KEYS = ", ".join(_KEYS)
+_OTHER_KEYS = (
+    f"the keys are {_LISTED_KEYS}; a mapping reads others: `--map 'time -> temp(sensor, value)'`"
+)
 # orjson parses integers beyond 64 bits as floats.
-_ROUNDED = float(2**63)
+ROUNDED = float(2**63)
 
 
 class Times(Enum):
@@ -38,17 +41,27 @@ class Times(Enum):
     FORBIDDEN = auto()
 
 
+class LineReader(Protocol):
+    """Turns lines into arrivals; an invalid line is a problem in its place."""
+
+    def arrivals(
+        self, lines: Iterable[bytes | None], first: int, source: str, stamp: int = 0
+    ) -> Iterator[Arrival | Problem]:
+        """The arrivals of lines, numbered from `first`; lines without a time have time `stamp`."""
+
+
 def stream_blocks(file: BinaryIO, source: str, tick: int | None) -> Blocks:
     """The arrivals of each block of lines."""
-    return _blocks(file, source, JsonLines(tick, Times.REQUIRED))
+    return arrival_blocks(file, source, JsonLines(tick, Times.REQUIRED))
 
 
 def background_blocks(file: BinaryIO, source: str) -> Blocks:
     """The facts of background data, which has no times: every `t` is 0."""
-    return _blocks(file, source, JsonLines(None, Times.FORBIDDEN))
+    return arrival_blocks(file, source, JsonLines(None, Times.FORBIDDEN))
 
 
-def _blocks(file: BinaryIO, source: str, reader: "JsonLines") -> Blocks:
+def arrival_blocks(file: BinaryIO, source: str, reader: LineReader) -> Blocks:
+    """The arrivals of each block of lines in a file."""
     number = 1
     for lines in line_blocks(file):
         yield reader.arrivals(lines, number, source)
@@ -60,6 +73,8 @@ class JsonLines:
 
     def __init__(self, tick: int | None, times: Times) -> None:
         self._tick = tick
+        # Larger integer times are looked at.
+        self._largest = INTEGER_MAX if tick is None else LARGE_TIME
         self._shapes = _Shapes(times)
         self._atoms = GroundAtoms()
 
@@ -81,10 +96,12 @@ class JsonLines:
                         raise Refused("L308", f"not JSON: {error.msg}", offset=error.pos) from None
                     continue
                 if type(record) is not dict:
-                    raise Refused("L308", f"{_name(record)} is not an object", f"write {_EXAMPLE}")
+                    raise Refused(
+                        "L308", f"{json_name(record)} is not an object", f"write {_EXAMPLE}"
+                    )
                 shape = shapes[tuple(record)]
                 t = record.get("t")
-                if type(t) is not int or not 0 <= t <= INTEGER_MAX:
+                if type(t) is not int or not 0 <= t <= self._largest:
                     t = self._time(record) if "t" in record else stamp
                 yield t, _atoms(shape, record, line or b"", atoms), number
             except Refused as refused:
@@ -92,9 +109,12 @@ class JsonLines:
 
     def _time(self, record: _Record) -> int:
         try:
-            return time_point(record["t"], self._tick)
+            t = time_point(record["t"], self._tick)
         except Refused as refused:
             raise refused.inside("t") from None
+        if type(record["t"]) is int and t > self._largest and warn_of_unit(t, self._tick):
+            self._largest = INTEGER_MAX
+        return t
 
 
 class _Shapes(dict[tuple[str, ...], str]):
@@ -107,7 +127,7 @@ class _Shapes(dict[tuple[str, ...], str]):
         for key in keys:
             if key not in _KEYS:
                 close = get_close_matches(key, _KEYS, 1)
-                hint = f"did you mean `{close[0]}`?" if close else f"the keys are {_LISTED_KEYS}"
+                hint = f"did you mean `{close[0]}`?" if close else _OTHER_KEYS
                 raise Refused("L309", f"unknown key `{shortened(key)}`", hint, quoted=key)
         shapes = [key for key in keys if key in _SHAPES]
         if len(shapes) > 1:
@@ -132,15 +152,15 @@ def _atoms(shape: str, record: _Record, line: bytes, atoms: GroundAtoms) -> tupl
     if shape == "atom":
         if type(value) is str:
             return (atoms[value],)
-        raise Refused("L309", f"an atom is a text, not {_name(value)}", quoted="atom")
+        raise Refused("L309", f"an atom is a text, not {json_name(value)}", quoted="atom")
     if shape == "predicate":
         return (_predicate_atom(record, line),)
     if shape == "atoms":
         if type(value) is not list:
-            raise Refused("L309", f"`atoms` is {_name(value)}, not a list", quoted="atoms")
+            raise Refused("L309", f"`atoms` is {json_name(value)}, not a list", quoted="atoms")
         for atom in value:
             if type(atom) is not str:
-                raise Refused("L309", f"an atom is a text, not {_name(atom)}", quoted="atoms")
+                raise Refused("L309", f"an atom is a text, not {json_name(atom)}", quoted="atoms")
         return tuple([atoms[text] for text in value])
     return ()
 
@@ -148,7 +168,7 @@ def _atoms(shape: str, record: _Record, line: bytes, atoms: GroundAtoms) -> tupl
 def _predicate_atom(record: _Record, line: bytes) -> Atom:
     args = record.get("args", [])
     if not isinstance(args, list):
-        raise Refused("L309", f"`args` is {_name(args)}, not a list", quoted="args")
+        raise Refused("L309", f"`args` is {json_name(args)}, not a list", quoted="args")
     try:
         head = predicate(record["predicate"])
     except Refused as refused:
@@ -168,7 +188,7 @@ def _argument(value: object) -> Constant:
     if type(value) is float:
         if not value.is_integer():
             return value
-        if abs(value) >= _ROUNDED:
+        if abs(value) >= ROUNDED:
             raise Refused("L313", "possibly a rounded integer")
     return value_constant(value)
 
@@ -197,5 +217,6 @@ _NAMES = {
 }
 
 
-def _name(value: object) -> str:
+def json_name(value: object) -> str:
+    """What a JSON value is, in words."""
     return _NAMES[type(value)]

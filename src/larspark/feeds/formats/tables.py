@@ -1,7 +1,9 @@
 """Tables from files and from memory: CSV, Parquet, Arrow, pandas, polars."""
 
 import csv
-from collections.abc import Iterable, Iterator
+import io
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -10,23 +12,46 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.byte_source import LINE_LIMIT, Format, text_of
+from larspark.feeds.byte_source import BYTE_ORDER_MARK, LINE_LIMIT, Format, text_of
 from larspark.feeds.formats.columns import Records, Table
+from larspark.feeds.formats.csv_layout import CsvLayout, split_line
 from larspark.feeds.reading import Refused
 
 # Unquoted cells that count as empty.
 _MISSING = ["", "NaN", "nan", "NAN"]
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+CSV_FORMATS: dict[Format, str | None] = {"csv": None, "tsv": "\t"}
 _FILE_MAGIC = b"ARROW1"
 
 
-def open_table(file: BinaryIO, name: str, form: Format, batch_size: int) -> Table:
-    """The table in a file, read batch by batch."""
-    if form in DELIMITERS:
-        names = first_record(file, name, DELIMITERS[form])
-        names[0] = names[0].removeprefix("\ufeff")
-        table = csv_table(file, name, names, DELIMITERS[form], first_line=2)
-        return table._replace(read=lambda columns: _sliced(table.read(columns), batch_size))
+class Rejoined(io.RawIOBase):
+    """The bytes of two files, one after the other."""
+
+    def __init__(self, first: BinaryIO, second: BinaryIO) -> None:
+        self._files = [first, second]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while self._files:
+            if data := self._files[0].read(len(buffer)):
+                buffer[: len(data)] = data
+                return len(data)
+            self._files.pop(0)
+        return 0
+
+
+def open_table(
+    file: BinaryIO,
+    name: str,
+    form: Format,
+    batch_size: int,
+    layout: CsvLayout = CsvLayout(),  # noqa: B008 - it cannot change
+    needed: Collection[str] = (),
+) -> Table:
+    """The table in a file, read batch by batch; `needed` columns help to find the delimiter."""
+    if form in CSV_FORMATS:
+        return _csv_with_header(file, name, csv_layout(form, layout), needed)
     if form == "parquet":
         parquet = pyarrow.parquet.ParquetFile(file)
 
@@ -35,13 +60,34 @@ def open_table(file: BinaryIO, name: str, form: Format, batch_size: int) -> Tabl
 
         return Table(name, parquet.schema_arrow, read, Records())
     reader = _arrow_reader(file)
-    return _reader_table(reader, _arrow_batches(reader), name, batch_size)
+    return _reader_table(reader, _arrow_batches(reader), name)
 
 
-def memory_table(table: Any, name: str, batch_size: int) -> Table:
+def csv_layout(form: Format, layout: CsvLayout) -> CsvLayout:
+    """The layout, with the delimiter of the format where none is given."""
+    return replace(layout, delimiter=layout.delimiter or CSV_FORMATS[form])
+
+
+def _csv_with_header(
+    file: BinaryIO, name: str, layout: CsvLayout, needed: Collection[str]
+) -> Table:
+    line = file.readline(LINE_LIMIT + 1).removeprefix(BYTE_ORDER_MARK)
+    first = io.BytesIO(line)
+    text = line.decode(errors="replace").rstrip("\n")
+    delimiter = layout.delimiter_of(text, needed)
+    if layout.columns is None:
+        names = first_record(Rejoined(first, file), name, delimiter)
+        return csv_table(file, name, names, delimiter, first_line=2)
+    columns = list(layout.columns)
+    if text and split_line(text, delimiter) == columns:
+        return csv_table(file, name, columns, delimiter, first_line=2)
+    return csv_table(Rejoined(first, file), name, columns, delimiter, first_line=1)
+
+
+def memory_table(table: Any, name: str) -> Table:
     """A table in memory: pyarrow, or any object with the Arrow stream interface."""
     reader = _memory_reader(table)
-    return _reader_table(reader, reader, name, batch_size)
+    return _reader_table(reader, reader, name)
 
 
 def at_one_time(table: Any, t: int, column: str) -> Any:
@@ -63,7 +109,7 @@ def _memory_reader(table: Any) -> Any:
 
 
 def csv_table(
-    file: BinaryIO, name: str, names: list[str], delimiter: str, first_line: int
+    file: Rejoined | BinaryIO, name: str, names: list[str], delimiter: str, first_line: int
 ) -> Table:
     """The rest of a CSV file as a table of cells; `first_line` is the number of its first line."""
     records = Records(first_line)
@@ -105,7 +151,7 @@ def csv_table(
     return Table(name, schema, read, records, text=True)
 
 
-def first_record(file: BinaryIO, name: str, delimiter: str) -> list[str]:
+def first_record(file: Rejoined | BinaryIO, name: str, delimiter: str) -> list[str]:
     """The cells of a CSV file's first record."""
     lines = iter(lambda: file.readline(LINE_LIMIT + 1), b"")
     try:
@@ -141,11 +187,5 @@ def _arrow_batches(reader: Any) -> Iterator[Any]:
         yield batch
 
 
-def _reader_table(reader: Any, batches: Iterable[Any], name: str, batch_size: int) -> Table:
-    return Table(name, reader.schema, lambda _columns: _sliced(batches, batch_size), Records())
-
-
-def _sliced(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    for batch in batches:
-        for start in range(0, batch.num_rows, size):
-            yield batch.slice(start, size)
+def _reader_table(reader: Any, batches: Iterable[Any], name: str) -> Table:
+    return Table(name, reader.schema, lambda _columns: iter(batches), Records())

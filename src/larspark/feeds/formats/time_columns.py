@@ -1,6 +1,7 @@
 """Columns of a table as time points. For one value, `times.time_point` is the definition."""
 
 from collections.abc import Callable, Iterator
+from math import gcd
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,15 +12,17 @@ import pyarrow.compute as pc
 from larspark.base.problems import Problem
 from larspark.base.terms import INTEGER_MAX
 from larspark.feeds.formats.cells import (
+    Column,
     Mask,
     cast_or_none,
+    cell_constant,
     decoded,
     is_text_type,
     reason,
     text_column,
-    text_constant,
     typed_column,
 )
+from larspark.feeds.mapping import Kind
 from larspark.feeds.reading import Refused
 from larspark.feeds.times import needs_tick, time_point
 
@@ -29,31 +32,49 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 class TimeColumn(NamedTuple):
-    """The time point of every row; rows marked in `bad` have none; `explain` gives the reason."""
+    """The time point of every row; rows marked in `bad` have none; `explain` gives the reason.
+
+    `counted` is the largest time point that was given as a number without a unit, or -1.
+    """
 
     times: Times
     bad: Mask
     explain: Callable[[int], Refused]
+    counted: int = -1
 
 
-def text_time_column(cells: pa.Array, tick: int | None) -> TimeColumn:
+def text_time_column(cells: pa.Array, tick: int | None, unit: int | None = None) -> TimeColumn:
     """The time points of a column of CSV cells."""
+    if unit is not None:
+
+        def refusal(row: int) -> Refused:
+            return reason(lambda: _cell_time(cells[row].as_py(), tick, unit))
+
+        return _unit_times(text_column(cells, Kind.NUMBER), tick, unit, refusal)
     column = text_column(cells)
     times, bad = _part_times(column.parts[0], tick)
+    counted = _counted(column.parts[0], times)
     for kind, part in enumerate(column.parts[1:], 1):
         part_times, part_bad = _part_times(part, tick)
+        counted = max(counted, _counted(part, part_times))
         chosen = column.kind_of == kind
         times, bad = np.where(chosen, part_times, times), np.where(chosen, part_bad, bad)
 
     def explain(row: int) -> Refused:
-        return reason(lambda: time_point(text_constant(cells[row].as_py()), tick))
+        return reason(lambda: time_point(cell_constant(cells[row].as_py()), tick))
 
-    return TimeColumn(times, bad | column.bad, explain)
+    return TimeColumn(times, bad | column.bad, explain, counted)
 
 
-def typed_time_column(values: pa.Array, tick: int | None) -> TimeColumn:
+def typed_time_column(values: pa.Array, tick: int | None, unit: int | None = None) -> TimeColumn:
     """The time points of an Arrow column of a type that `time_type_problems` accepts."""
     values = decoded(values)
+    if unit is not None:
+
+        def refusal(row: int) -> Refused:
+            return reason(lambda: time_point(values[row].as_py(), tick, unit))
+
+        return _unit_times(typed_column(values, Kind.NUMBER), tick, unit, refusal)
     if _is_moment_type(values.type) and tick is not None:
         times, bad = _moment_times(values, tick)
         return TimeColumn(times, bad, lambda row: _moment_reason(values.slice(row, 1)))
@@ -63,13 +84,23 @@ def typed_time_column(values: pa.Array, tick: int | None) -> TimeColumn:
 
     column = typed_column(values)
     times, bad = _part_times(column.parts[0], tick)
-    return TimeColumn(times, bad | column.bad, explain)
+    return TimeColumn(times, bad | column.bad, explain, _counted(column.parts[0], times))
 
 
-def time_type_problems(name: str, kind: Any, tick: int | None) -> Iterator[Problem]:
+def time_type_problems(
+    name: str, kind: Any, tick: int | None, unit: int | None = None
+) -> Iterator[Problem]:
     """Why a column of this Arrow type cannot hold times."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
+    if unit is not None and _is_moment_type(kind):
+        message = f"column `{name}` holds timestamps, which have no unit"
+        yield Problem("L305", message, hint="leave the unit out of the mapping")
+        return
+    if unit is not None and tick is None:
+        refused = needs_tick(f"column `{name}` has a unit")
+        yield Problem(refused.code, refused.message, hint=refused.hint)
+        return
     if _is_moment_type(kind):
         if tick is None:
             refused = needs_tick(f"column `{name}` holds timestamps")
@@ -82,6 +113,38 @@ def time_type_problems(name: str, kind: Any, tick: int | None) -> Iterator[Probl
 
 def _is_moment_type(kind: Any) -> bool:
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def _cell_time(cell: bytes | None, tick: int | None, unit: int) -> int:
+    return time_point(cell_constant(cell, Kind.TEXT), tick, unit)
+
+
+def _unit_times(
+    column: Column, tick: int | None, unit: int, explain: Callable[[int], Refused]
+) -> TimeColumn:
+    """The time points of numbers with a unit."""
+    times: Times = np.full(len(column.bad), -1, np.int64)
+    if tick is None:
+        return TimeColumn(times, np.ones(len(times), np.bool_), explain)
+    shared = gcd(unit, 1000 * tick)
+    factor, divisor = unit // shared, 1000 * tick // shared
+    for kind, part in enumerate(column.parts):
+        chosen = (column.kind_of == kind) & ~column.bad
+        if pa.types.is_integer(part.type):
+            values = part.fill_null(-1).to_numpy(zero_copy_only=False)
+            if not ((values > INTEGER_MAX // factor) & chosen).any():
+                found = np.where(chosen & (values >= 0), values, 0) * factor // divisor
+                times = np.where(chosen & (values >= 0), found, times)
+                continue
+        encoded = part.dictionary_encode()
+        points = [_point_or_minus_one(v, tick, unit) for v in encoded.dictionary.to_pylist()]
+        found = np.array([*points, -1], np.int64)[encoded.indices.fill_null(-1).to_numpy()]
+        times = np.where(chosen, found, times)
+    return TimeColumn(times, times < 0, explain)
+
+
+def _counted(part: pa.Array, times: Times) -> int:
+    return -1 if pa.types.is_string(part.type) else int(times.max(initial=-1))
 
 
 def _part_times(part: pa.Array, tick: int | None) -> tuple[Times, Mask]:
@@ -109,9 +172,9 @@ def _text_times(texts: pa.Array, tick: int | None) -> tuple[Times, Mask]:
     return times, times < 0
 
 
-def _point_or_minus_one(text: str, tick: int | None) -> int:
+def _point_or_minus_one(value: object, tick: int | None, unit: int | None = None) -> int:
     try:
-        return time_point(text, tick)
+        return time_point(value, tick, unit)
     except Refused:
         return -1
 

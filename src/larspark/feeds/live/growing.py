@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import BinaryIO, ClassVar, Self
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.byte_source import suffix_format
 from larspark.feeds.live.address import FILE, Address, LivePlace
 from larspark.feeds.live.inbox import Inbox, Lines, Traffic
 
@@ -57,10 +56,6 @@ class GrowingFile:
     """
 
     def __init__(self, place: FilePlace) -> None:
-        known = suffix_format(place.path)
-        if known not in (None, "jsonl"):
-            message = f"{place.name} is {known}, and only JSON Lines can be followed"
-            raise LarsparkError(Problem("L302", message))
         self._place = place
 
     def read(self, inbox: Inbox, traffic: Traffic) -> None:

@@ -1,18 +1,22 @@
 """Streams from live places: facts with their own times, or stamped by a clock."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePath
 from typing import Self
 
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.formats.jsonl import JsonLines, Times
+from larspark.feeds.byte_source import known_format, suffix_format
+from larspark.feeds.formats.csv_layout import CsvLayout
+from larspark.feeds.formats.jsonl import LineReader
+from larspark.feeds.formats.line_readers import line_reader
 from larspark.feeds.live.inbox import INBOX_BYTES, PATIENCE_SECONDS, Inbox, Traffic
-from larspark.feeds.live.places import parse_place
+from larspark.feeds.live.places import is_live, parse_place
 from larspark.feeds.live.wall_clock import Clock, ClockOrder
 from larspark.feeds.ordering import Blocks, row_batches
 from larspark.feeds.reading import OnError, Options, Reading
-from larspark.feeds.stream import Stream
+from larspark.feeds.stream import Stream, stream_mappings
 
 
 class LiveStream(Stream):
@@ -22,26 +26,42 @@ class LiveStream(Stream):
     length of a time point in microseconds, time advances by the clock: facts without a time are
     stamped when they arrive. Time points are counted from 1970, or from `start`, which is then the
     current time point. `say` receives messages about connections.
+
+    `format` is `jsonl`, or `csv` or `tsv`; by default that of the suffix. CSV and JSON objects that
+    do not hold atoms need a mapping to atoms, such as `map="time -> temp(sensor, value)"`, with a
+    clock also `map="temp(sensor, value)"`.
     """
 
     def __init__(
         self,
         place: str,
         *,
+        format: str | None = None,  # noqa: A002 - the word users know
+        map: str | None = None,  # noqa: A002 - the same as the option `--map`
+        delimiter: str | None = None,
+        columns: str | Sequence[str] | None = None,
         clock: int | None = None,
         start: int | None = None,
         tick: int | None = None,
-        on_error: OnError = "fail",
+        on_error: OnError = "skip",
         lateness: int = 0,
         retry: bool = True,
         queue: int = INBOX_BYTES,
         say: Callable[[str], None] | None = None,
     ) -> None:
         parsed = parse_place(place)
+        suffix = None if is_live(place) else suffix_format(PurePath(place))
+        self._form = (suffix or "jsonl") if format is None else known_format(format)
+        self._mappings = stream_mappings(
+            map, self._form, parsed.name, optional_time=clock is not None
+        )
+        self._layout = CsvLayout.given(delimiter, columns)
         self.traffic = Traffic() if say is None else Traffic(say)
         self._clock: Clock | None = None
         self._first = 0
         self._length, self._start = clock, start
+        # Formats that cannot be read line by line are an error at once.
+        self._reader_of(None)
         self._inbox = Inbox(self._now, queue)
         self._source = parsed.source(retry)
         self._begun = False
@@ -99,7 +119,7 @@ class LiveStream(Stream):
         feeding.start()
         try:
             if self._clock is None:
-                reader = JsonLines(options.tick, Times.REQUIRED)
+                reader = self._reader_of(options.tick)
                 yield from row_batches(self._blocks(reader), self.name, options, reading)
             else:
                 yield from self._clock_batches(self._clock, self._first, options, reading)
@@ -108,6 +128,10 @@ class LiveStream(Stream):
         finally:
             self._inbox.stop()
             feeding.join(PATIENCE_SECONDS)
+
+    def _reader_of(self, tick: int | None) -> LineReader:
+        clocked = self._length is not None
+        return line_reader(self._form, self._mappings, self._layout, tick, clocked=clocked)
 
     def _feed(self) -> None:
         try:
@@ -120,7 +144,7 @@ class LiveStream(Stream):
         else:
             self._inbox.end()
 
-    def _blocks(self, reader: JsonLines) -> Blocks:
+    def _blocks(self, reader: LineReader) -> Blocks:
         over = False
         while not over:
             blocks, _, over = self._inbox.take(None)
@@ -131,7 +155,7 @@ class LiveStream(Stream):
         self, clock: Clock, first: int, options: Options, reading: Reading
     ) -> Iterator[AnyBatch]:
         """A batch for every time point, with or without facts, and more when facts arrive."""
-        reader = JsonLines(options.tick, Times.OPTIONAL)
+        reader = self._reader_of(options.tick)
         order = ClockOrder(clock, options, reading)
         order.move(first)
         yield from order.release()
