@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from larspark.run.interval.kernels import (
+    accumulate,
     cover,
     expire,
     last_by_group,
@@ -13,12 +14,25 @@ from larspark.run.interval.kernels import (
     probe,
     profile,
     remove,
+    saved_groups,
     scan,
     select,
 )
 from larspark.run.interval.kernels.compile import Kernel
 
-MODULES = (cover, expire, last_by_group, last_tuples, probe, profile, remove, scan, select)
+MODULES = (
+    accumulate,
+    cover,
+    expire,
+    last_by_group,
+    last_tuples,
+    probe,
+    profile,
+    remove,
+    saved_groups,
+    scan,
+    select,
+)
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -8,6 +8,7 @@ import numpy as np
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Variable
+from larspark.language.tree import AggregateFunction
 from larspark.plan.operators import (
     Collect,
     Derive,
@@ -108,7 +109,7 @@ class Builder:
         self._inner_keepers: list[Keeper] = []
         self._formulas: dict[tuple[Shape, int], Formula] = {}
         # The groups of tuples of aggregates, by the predicate of the tuples.
-        self._aggregates: dict[Signature, AggregateGroups] = {}
+        self._aggregates: dict[tuple[Signature, AggregateFunction], AggregateGroups] = {}
         looked_up = looked_up_shapes(plan)
         if exchange is not None:
             looked_up |= {whole(derived.signature) for derived in exchange.waiting}
@@ -218,21 +219,36 @@ class Builder:
         """The values of an aggregate, or the groups that have a tuple."""
         signature, tuples = rule.atom.signature, collect.source.atom.signature
         head = self._head(signature, False, counted=False, retracts=True)
-        groups = self._aggregates.get(tuples)
-        if groups is None or (collect.function is not None and groups.function is not None):
+        # Whether there is a tuple is known where tuples are counted or added up.
+        function = collect.function or self._counting_function(tuples)
+        groups = self._aggregates.get((tuples, function))
+        if groups is None:
+            channel = self._predicates[tuples].channels[0]
             groups = AggregateGroups(
-                collect.function, len(collect.group), self._clock, self._constants
+                function,
+                len(collect.group),
+                self._clock,
+                self._constants,
+                retracts=channel.retracts,
             )
-            self._aggregates[tuples] = groups
+            self._aggregates[tuples, function] = groups
             self._predicates[tuples].heads[False].distinct.consumers.append(groups)
             self._network.keepers.append(groups)
-            self._network.labels[groups] = f"{collect.function or 'some'} of {tuples}"
+            self._network.labels[groups] = f"{function} of {tuples}"
             self._network.stages.append(groups)
         if collect.function is None:
             groups.present = head.distinct
         else:
-            groups.function = collect.function
             groups.values = head.distinct
+
+    def _counting_function(self, tuples: Signature) -> AggregateFunction:
+        sources = [rule.source for group in self._plan.groups for rule in group.rules]
+        functions = {
+            source.function
+            for source in sources
+            if isinstance(source, Collect) and source.source.atom.signature == tuples
+        }
+        return "sum" if "sum" in functions else "count"
 
     def _recursion(self, group: Group) -> None:
         """Predicates that depend on each other, and on nothing that is ever retracted."""
