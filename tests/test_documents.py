@@ -1,9 +1,9 @@
 """Every snippet of the documents is run.
 
-In a fenced block, the info string says what to do with it: `lars NAME` and `jsonl NAME` are files
-to write, or files of the project that have to look like this, `console` holds commands after `$ `
-with their output, `sh` commands that need more than this project, whose options have to exist, and
-a `lars` block without a name has to parse. All blocks of a document share
+In a fenced block, the info string says what to do with it: `lars NAME`, `jsonl NAME` and so on are
+files to write, or files of the project that have to look like this, `console` holds commands after
+`$ ` with their output, `sh` commands that need more than this project, whose options have to exist,
+and a `lars` block without a name has to parse. All blocks of a document share
 one folder, in the order of the text; its `python` blocks are run in the end, as one script. Links
 lead somewhere, and pictures are those that the commands beside them draw.
 """
@@ -56,9 +56,9 @@ def test_every_snippet_of_a_document_runs(document: Path, tmp_path: Path) -> Non
             case "lars" if not block.name:
                 tick = "" if "#tick" in block.text else "#tick 1 min.\n"
                 assert parse_program(tick + block.text).problems == (), block.text
-            case "lars" | "jsonl" | "csv" if (ROOT / block.name).exists():
+            case "lars" | "jsonl" | "csv" | "ltl" | "event" if (ROOT / block.name).exists():
                 assert block.text == (ROOT / block.name).read_text(encoding="utf-8"), block.name
-            case "lars" | "jsonl" | "csv":
+            case "lars" | "jsonl" | "csv" | "ltl" | "event":
                 (tmp_path / block.name).write_text(block.text, encoding="utf-8")
             case "console":
                 run_commands(block.text, document, tmp_path)

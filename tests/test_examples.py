@@ -28,7 +28,8 @@ def output(folder: Path, command: list[str]) -> str:
 
 @pytest.mark.parametrize("folder", ANSWERED, ids=lambda folder: folder.name)
 def test_example(folder: Path) -> None:
-    found = output(folder, ["run", str(folder / "program.lars"), "--as", "intervals"])
+    (program,) = folder.glob("program.*")
+    found = output(folder, ["run", str(program), "--as", "intervals"])
     assert found == (folder / "expected.jsonl").read_text()
 
 
@@ -47,5 +48,5 @@ def test_made_up_streams_are_what_their_script_makes(name: str) -> None:
 
 def test_every_example_says_what_it_is() -> None:
     for folder in (path.parent for path in EXAMPLES.glob("*/stream.jsonl")):
-        assert (folder / "program.lars").exists(), folder
+        assert list(folder.glob("program.*")), folder
         assert (folder / "README.md").read_text().startswith("# "), folder

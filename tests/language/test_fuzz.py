@@ -41,7 +41,19 @@ h1(T1,X) :- tuple_win(3,0,1, @(T, p(X,Y))) and MATH(+,T1,T,2)
 'http://ex.org/p'(X) :- time_win(2,0,1, box(q(X, a))) or diamond(r)
 city(3.0):-
 """
-SEEDS = ((LARS, "lars"), (TICKER, "ticker"), (TICKER, "lars"), (LASER, "laser"), (LARS, "ticker"))
+LTL = """
+% a comment
+ok := G (req(a, -3) -> X[!] (Fault U F ack)) & [] (p W q) /\\ !"x y" || last <-> WX Z true
+past := H (ack => O req) and (p S q T r B s), b := <> p M (p R q V r) ; c := ok & Y past
+"""
+SEEDS = (
+    (LARS, "lars"),
+    (TICKER, "ticker"),
+    (TICKER, "lars"),
+    (LASER, "laser"),
+    (LARS, "ticker"),
+    (LTL, "ltl"),
+)
 
 PARTS = (
     *("a", "p(", "X", "_", "3", "2.5", "1e400", '"s"', '"', "'", "\\", "\n", " ", "\t", "é", "\0"),

@@ -73,23 +73,32 @@ class Program:
         dialect: str = "lars",
         source: str = "<program>",
         allow: Iterable[str | Path] = (),
+        **options: str,
     ) -> "Program":
         """Read a program from text; everything that is wrong with it is raised at once.
 
         Its background files lie in the current directory or below, or in a directory of `allow`.
+        `options` are those of the dialect, such as `reading="prefix"` of `ltl`.
         """
-        return cls._accept(parse_program(text, source=source, dialect=dialect, allow=allow))
+        parsed = parse_program(text, source=source, dialect=dialect, allow=allow, options=options)
+        return cls._accept(parsed)
 
     @classmethod
     def load(
-        cls, path: str | Path, *, dialect: str | None = None, allow: Iterable[str | Path] = ()
+        cls,
+        path: str | Path,
+        *,
+        dialect: str | None = None,
+        allow: Iterable[str | Path] = (),
+        **options: str,
     ) -> "Program":
         """Read a program from a file, with the files it includes.
 
-        Without `dialect` the suffix of the file decides: `.lars`, `.ticker` or `.laser`. Files that
-        it names lie in its directory or below, or in a directory of `allow`.
+        Without `dialect` the suffix of the file decides: `.lars`, `.ticker`, `.ltl` and so on.
+        Files that it names lie in its directory or below, or in a directory of `allow`. `options`
+        are those of the dialect.
         """
-        return cls._accept(load_program(path, dialect=dialect, allow=allow))
+        return cls._accept(load_program(path, dialect=dialect, allow=allow, options=options))
 
     @classmethod
     def _accept(cls, parsed: Parsed) -> "Program":

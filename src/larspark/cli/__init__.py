@@ -18,6 +18,7 @@ from larspark.cli import (  # noqa: F401
     query_command,
     run_command,
     show_command,
+    translate_command,
 )
 from larspark.cli.allocator import keep_freed_memory
 from larspark.cli.app import app

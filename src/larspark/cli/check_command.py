@@ -15,6 +15,7 @@ from larspark.cli.options import (
     DialectOption,
     JsonOption,
     ProgramFile,
+    ReadingOption,
 )
 from larspark.scale.cuts import explain_cuts
 from larspark.show.report import problem_json
@@ -40,12 +41,14 @@ def check(
     ] = False,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
+    reading: ReadingOption = None,
     json: JsonOption = False,
 ) -> None:
     """List all problems of a program, and report what is known about it before it runs."""
     with writer(None, json) as out:
         try:
-            loaded = api.Program.load(program, dialect=dialect, allow=allow_path or ())
+            options = {} if reading is None else {"reading": reading}
+            loaded = api.Program.load(program, dialect=dialect, allow=allow_path or (), **options)
         except LarsparkError as error:
             if not out.people:
                 out.json({"errors": list(map(problem_json, error.problems))})

@@ -23,6 +23,7 @@ from larspark.cli.options import (
     MapOption,
     OnErrorOption,
     ProgramFile,
+    ReadingOption,
     StreamFile,
     UntilOption,
 )
@@ -55,10 +56,12 @@ def explain(
     text: Annotated[bool, typer.Option("--text", help="Print the tree also to a pipe.")] = False,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
+    reading: ReadingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the proof of an atom as a tree, or the first missing condition of each rule."""
-    loaded = load_program(program, dialect, allow_path)
+    loaded = load_program(program, dialect, allow_path, {"reading": reading}, hindsight=hindsight)
+    hindsight = hindsight or bool(loaded.syntax.hindsight)
     source = open_stream(
         stream,
         mapping,

@@ -1,17 +1,35 @@
 """Opening of programs, streams and background data by the options of a command."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from larspark import api
 from larspark.base.atoms import Atom
 from larspark.cli.options import Layout, OnError, existing
 from larspark.feeds import Stream, read_background
+from larspark.language import DIALECTS
+from larspark.language.dialects import dialect_of
 from larspark.language.tree import Tick
 from larspark.show.terminal import print_problems
 
 
-def load_program(path: Path, dialect: str | None, allow: list[Path] | None = None) -> api.Program:
-    loaded = api.Program.load(path, dialect=dialect, allow=allow or ())
+def load_program(
+    path: Path,
+    dialect: str | None,
+    allow: list[Path] | None = None,
+    options: Mapping[str, str | None] | None = None,
+    *,
+    hindsight: bool = False,
+) -> api.Program:
+    """The program of a command; `options` are those of the dialect that the user has given.
+
+    With hindsight, a language that has readings is read for that.
+    """
+    given = {name: value for name, value in (options or {}).items() if value is not None}
+    known = dialect_of(path) if dialect is None else DIALECTS.get(dialect)
+    if hindsight and known is not None and "reading" in known.options:
+        given.setdefault("reading", "each")
+    loaded = api.Program.load(path, dialect=dialect, allow=allow or (), **given)
     print_problems(loaded.warnings)
     return loaded
 

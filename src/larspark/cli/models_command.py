@@ -26,6 +26,7 @@ from larspark.cli.options import (
     MapOption,
     OnErrorOption,
     ProgramFile,
+    ReadingOption,
     StreamFile,
     TimeLimitOption,
     UntilOption,
@@ -69,6 +70,7 @@ def models(
     columns: ColumnsOption = None,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
+    reading: ReadingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write every answer stream of a program at a time point: derived atoms by time point."""
@@ -76,7 +78,8 @@ def models(
         raise typer.BadParameter(
             "--limit, --count, --cautious, --brave and --closest exclude each other"
         )
-    loaded = load_program(program, dialect, allow_path)
+    loaded = load_program(program, dialect, allow_path, {"reading": reading}, hindsight=hindsight)
+    hindsight = hindsight or bool(loaded.syntax.hindsight)
     source = open_stream(
         stream,
         mapping,

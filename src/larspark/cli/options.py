@@ -117,6 +117,13 @@ AllowPathOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+ReadingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[each|prefix|now]",
+        help="Temporal formulas: at each time point of the whole stream, of every prefix, or now.",
+    ),
+]
 FromOption = Annotated[
     int | None,
     typer.Option("--from", help="The timeline's first time point.", rich_help_panel=TIMELINE),

@@ -36,6 +36,7 @@ from larspark.cli.options import (
     OnErrorOption,
     OutputOption,
     ProgramFile,
+    ReadingOption,
     RecordOption,
     RetryOption,
     StreamPlace,
@@ -106,6 +107,7 @@ def run(
     ] = None,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
+    reading: ReadingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run a program over a stream and write the answers."""
@@ -117,7 +119,8 @@ def run(
     if limit is not None and not (hypothetical and form is Form.POINTS):
         raise typer.BadParameter("--limit is for --hypothetical and points")
     when = parse_every(every, form)
-    loaded = load_program(program, dialect, allow_path)
+    loaded = load_program(program, dialect, allow_path, {"reading": reading}, hindsight=hindsight)
+    hindsight = hindsight or bool(loaded.syntax.hindsight)
     tick = loaded.syntax.tick
     live_source = open_live(
         stream,

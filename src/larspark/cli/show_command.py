@@ -24,6 +24,7 @@ from larspark.cli.options import (
     Layout,
     MapOption,
     OnErrorOption,
+    ReadingOption,
     StreamFile,
     UntilOption,
     existing,
@@ -74,6 +75,7 @@ def show(
     text: Annotated[bool, typer.Option("--text", help="Print the drawing also to a pipe.")] = False,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
+    reading: ReadingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw facts as dots, derived atoms as bars, and the windows of the rules at a time point."""
@@ -94,7 +96,10 @@ def show(
         )
         picture = picture_stream(source.batches(), scene)
     else:
-        loaded = load_program(program, dialect, allow_path)
+        loaded = load_program(
+            program, dialect, allow_path, {"reading": reading}, hindsight=hindsight
+        )
+        hindsight = hindsight or bool(loaded.syntax.hindsight)
         source = open_stream(
             stream,
             mapping,

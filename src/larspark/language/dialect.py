@@ -5,8 +5,8 @@ reads the text is its own business; the spans of the tree and of the problems ar
 original text. Dialects made of LARS tokens and statements share `collector.Collector`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from larspark.base.problems import Problem
 from larspark.language.tree import Program
@@ -29,7 +29,8 @@ class ProgramText:
 
     `name` stands in spans. `path` is the path of the text below the directory `root`; both are
     empty for a text that is not a file. Without `read` there are no includes. `forbid` confines the
-    files that the text may name.
+    files that the text may name. `options` are those of the dialect, such as the reading of a
+    temporal formula.
     """
 
     text: str
@@ -38,6 +39,7 @@ class ProgramText:
     root: str = ""
     read: Read | None = None
     forbid: Forbid = _nothing
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,10 @@ class Dialect:
     """A language that programs are written in.
 
     `name` is the value of `--dialect`; a file with one of the `suffixes` is read in the dialect
-    when none is named.
+    when none is named. `options` are the names of the options that its `parse` knows.
     """
 
     name: str
     suffixes: tuple[str, ...]
     parse: Callable[[ProgramText], Parsed]
+    options: tuple[str, ...] = ()

@@ -1,13 +1,13 @@
 """Programs and formulas from text and files."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.language.collector import MAX_CHARACTERS, has_errors
-from larspark.language.dialect import Parsed, ProgramText, Read
+from larspark.language.dialect import Dialect, Parsed, ProgramText, Read
 from larspark.language.dialects import DIALECTS, dialect_of
 from larspark.language.grammar import read_query
 from larspark.language.source import Notation, Source, TooManyProblemsError
@@ -29,10 +29,12 @@ def parse_program(
     dialect: str = "lars",
     read: Read | None = None,
     allow: Iterable[str | Path] = (),
+    options: Mapping[str, str] | None = None,
 ) -> Parsed:
     """Read a program; `read` gives the text of an included file, named relative to this text.
 
-    Background files lie in the current directory or in one of those allowed.
+    Background files lie in the current directory or in one of those allowed. `options` are those
+    of the dialect.
 
     >>> parse_program("q(X) :- p(X) [3].").program.rules[0].body[0].window
     TimeWindow(past=3, future=0, every=1)
@@ -43,7 +45,18 @@ def parse_program(
     if known is None:
         return _unknown_dialect(dialect)
     forbid = _Confined(Path(), allow).forbid
-    return known.parse(ProgramText(text, source, read=read, forbid=forbid))
+    return _parsed(
+        known, ProgramText(text, source, read=read, forbid=forbid, options=options or {})
+    )
+
+
+def _parsed(dialect: Dialect, text: ProgramText) -> Parsed:
+    unknown = [name for name in text.options if name not in dialect.options]
+    if unknown:
+        hint = f"its options: {', '.join(dialect.options) or 'none'}"
+        message = f"the dialect `{dialect.name}` has no option"
+        return Parsed(None, tuple(Problem("L126", f"{message} `{n}`", hint=hint) for n in unknown))
+    return dialect.parse(text)
 
 
 def _unknown_dialect(dialect: str) -> Parsed:
@@ -113,6 +126,7 @@ def load_program(
     path: str | Path,
     dialect: str | None = None,
     allow: Iterable[str | Path] = (),
+    options: Mapping[str, str] | None = None,
     *,
     text: str | None = None,
 ) -> Parsed:
@@ -140,7 +154,8 @@ def load_program(
 
     directory = "" if str(root) == "." else root.as_posix()
     forbid = _Confined(root, allow).forbid
-    return known.parse(ProgramText(text, str(path), path.name, directory, read, forbid))
+    program = ProgramText(text, str(path), path.name, directory, read, forbid, options or {})
+    return _parsed(known, program)
 
 
 def _read_text(path: Path) -> str:

@@ -36,6 +36,12 @@ def program_text(program: Program) -> str:
     #show q/1.
     q(X) :- [3] some p(X), not @T r.
     """
+    lines = [*directive_lines(program), *map(rule_text, program.rules)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def directive_lines(program: Program) -> list[str]:
+    """The directives of a program, one a line."""
     lines = []
     if program.tick is not None:
         lines.append(f"#tick {tick_text(program.tick)}.")
@@ -48,8 +54,7 @@ def program_text(program: Program) -> str:
     for background in program.backgrounds:
         path = quoted(background.path)
         lines.append(f"#background {path} as {_signature(background.signature)}.")
-    lines.extend(map(rule_text, program.rules))
-    return "".join(f"{line}\n" for line in lines)
+    return lines
 
 
 def rule_text(rule: Rule) -> str:

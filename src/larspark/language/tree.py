@@ -232,3 +232,5 @@ class Program:
     source: str = field(default="<program>", compare=False, repr=False)
     # The texts the program was read from, by source, to show places in them.
     texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    # Whether it only means what it says with hindsight, or (False) only without; None for both.
+    hindsight: bool | None = field(default=None, compare=False, repr=False)

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from larspark.analysis.checked import Checked
+from larspark.analysis.signatures import head_predicates
 from larspark.base.atoms import Atom, Signature, term_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.nodes import walk
 from larspark.language.tree import Aggregate, And, At, AtomFormula, Comparison, Formula, Rule
 from larspark.logic.binding import linear
-from larspark.logic.graph import strongly_connected
+from larspark.logic.graph import component_numbers, strongly_connected
 from larspark.logic.traversal import formulas as parts_of
 from larspark.logic.traversal import occurrences
 from larspark.plan.aggregate_parts import AggregateParts
@@ -50,12 +51,18 @@ class Names:
         return self.fresh(f"{kind}{number}")
 
 
-def derivations(rule: Rule, number: int, names: Names, moment: Signature) -> list[Derive]:
+def derivations(
+    rule: Rule,
+    number: int,
+    names: Names,
+    moment: Signature,
+    circular: frozenset[Signature] = frozenset(),
+) -> list[Derive]:
     """The derivations of a rule with their auxiliary ones; raises an error if there are none."""
     heads = list(_heads(rule.head))
     reader = FormulaReader()
     alternatives = conjoin(map(reader.alternatives, rule.body), rule.span)
-    building = _Rules(rule, number, names, Atom(moment.predicate))
+    building = _Rules(rule, number, names, Atom(moment.predicate), circular)
     for head in heads:
         for conjunction in alternatives:
             building.derive(head, conjunction)
@@ -79,11 +86,19 @@ def _heads(head: Formula) -> Iterator[AtomFormula | At]:
 class _Rules:
     """The rules that one rule of a program becomes."""
 
-    def __init__(self, rule: Rule, number: int, names: Names, moment: Atom) -> None:
+    def __init__(
+        self,
+        rule: Rule,
+        number: int,
+        names: Names,
+        moment: Atom,
+        circular: frozenset[Signature],
+    ) -> None:
         self._number = number
         self._span = rule.span
         self._names = names
         self._moment = moment
+        self._circular = circular
         self._required = _Required(rule.body, rule.head)
         self._parts: dict[tuple[object, ...], Atom] = {}
         self.found: list[Derive] = []
@@ -116,7 +131,7 @@ class _Rules:
                 literals.append(Reading(named, Mode.NOW, None, (), True, literal.span))
             else:
                 literals.append(literal)
-        placement = place(literals, self._moment)
+        placement = place(literals, self._moment, self._circular)
         for literal in (*literals, *placement.readings, *placement.conditions):
             match literal:
                 case Reading():
@@ -202,9 +217,10 @@ def plan(checked: Checked) -> Plan:
         problems.append(Problem("L403", message, hint="use the engine `asp`"))
     names = Names(_predicates(checked))
     moment = Signature(names.fresh("moment"), 0)
+    circular = _circular(checked)
     for number, rule in enumerate(checked.rules):
         try:
-            rules.extend(derivations(rule, number, names, moment))
+            rules.extend(derivations(rule, number, names, moment, circular[number]))
         except LarsparkError as error:
             problems.extend(error.problems)
     groups = _groups(rules)
@@ -213,6 +229,26 @@ def plan(checked: Checked) -> Plan:
     if problems:
         raise LarsparkError(problems)
     return Plan(groups, moment)
+
+
+def _circular(checked: Checked) -> list[frozenset[Signature]]:
+    """For each rule the body predicates that depend on its head, on a timeline that ends now."""
+    if checked.future_heads:
+        return [frozenset() for _ in checked.rules]
+    heads = [frozenset(head_predicates(rule.head)) for rule in checked.rules]
+    bodies = [
+        {seen.formula.atom.signature for part in rule.body for seen in occurrences(part)}
+        for rule in checked.rules
+    ]
+    needs: dict[Signature, set[Signature]] = {}
+    for head, body in zip(heads, bodies, strict=True):
+        for predicate in (*head, *body):
+            needs.setdefault(predicate, set()).update(body if predicate in head else ())
+    home = component_numbers({predicate: sorted(body) for predicate, body in needs.items()})
+    return [
+        frozenset(predicate for predicate in body if home[predicate] in {home[p] for p in head})
+        for head, body in zip(heads, bodies, strict=True)
+    ]
 
 
 def _predicates(checked: Checked) -> set[str]:

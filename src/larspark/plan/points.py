@@ -8,7 +8,7 @@ it ranges over finitely many. Only if all that fails, every time point of the wi
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from larspark.base.atoms import Atom
+from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import Comparison
@@ -50,8 +50,15 @@ class Placement(NamedTuple):
     reaches: dict[Variable, Reach]
 
 
-def place(literals: Sequence[Literal], moment: Atom) -> Placement:
-    """Place the time points of a conjunction; `moment` is an atom that always holds."""
+def place(
+    literals: Sequence[Literal], moment: Atom, circular: frozenset[Signature] = frozenset()
+) -> Placement:
+    """Place the time points of a conjunction; `moment` is an atom that always holds.
+
+    `circular` are predicates that depend on what the conjunction derives. Where one of them gives
+    a time point, such as the next one in `@T p :- @T true, @T-1 p`, it is met with the time points
+    there are so far, so that a recursion does not run ahead into the future.
+    """
     points = list(dict.fromkeys(literal for literal in literals if isinstance(literal, Point)))
     views = [view_of(point.scope, None) for point in points]
     placement = Placement([], [], [], [], _reaches(literals, points, views))
@@ -78,7 +85,10 @@ def place(literals: Sequence[Literal], moment: Atom) -> Placement:
             if view.tuples is not None:
                 hint = "use the engine `asp`, or a time window"
                 raise cannot("enumerate the time points of a tuple window", point.span, hint)
-            placement.insides.append(Inside(point.variable, view.reach, point.span))
+            if any(r.atom.signature in circular for r in _read_at_points(literals)):
+                placement.readings.append(_all_moments(point, moment))
+            else:
+                placement.insides.append(Inside(point.variable, view.reach, point.span))
         for around in view.around:
             if (number, around) not in taken:
                 placement.conditions.extend(_conditions(point, around))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
-from larspark.base.problems import LarsparkError, Severity
+from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import parse_ground_atom, read_background
 from larspark.language import Parsed, parse_program, tree
 from larspark.run.protocol import Settings
@@ -36,10 +36,22 @@ def prepare(
     for source in syntax.backgrounds if read_files else ():
         atoms.update(read_background(source.path, source.signature))
     checked = checked_with(syntax, atoms, settings)
+    _check_hindsight(syntax, settings)
     errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
     if errors:
         raise LarsparkError(errors)
     return Prepared(checked, frozenset(atoms))
+
+
+def _check_hindsight(program: tree.Program, settings: Settings) -> None:
+    """Refuse a reading of temporal formulas that would see too little, or too much."""
+    if program.hindsight is None or program.hindsight is settings.hindsight:
+        return
+    message = "the program asks with the whole stream known, which needs hindsight"
+    if settings.hindsight:
+        message = "the program asks with the stream known so far, which excludes hindsight"
+    hint = "the reading `each` goes with hindsight, `prefix` and `now` without"
+    raise LarsparkError(Problem("L413", message, hint=hint))
 
 
 def accepted(parsed: Parsed) -> tree.Program:
