@@ -15,7 +15,7 @@ from larspark.scale.streaming import stream_query as query
 from larspark.scale.streaming.growing_file import follow
 from larspark.scale.streaming.output import json_lines
 from larspark.scale.streaming.stream_failures import start, wait
-from larspark.scale.streaming.stream_progress import watch
+from larspark.scale.streaming.stream_progress import progress, watch
 
 __all__ = [
     "collect",
@@ -26,6 +26,7 @@ __all__ = [
     "outputs",
     "points",
     "problems",
+    "progress",
     "replay",
     "run",
     "spool",

@@ -7,6 +7,7 @@ compute or that changes between two reads.
 
 import logging
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom
@@ -21,7 +22,7 @@ from larspark.scale.first_look import survey_of
 from larspark.scale.grid import RequestedCuts
 from larspark.scale.job import Prepared, prepare
 from larspark.scale.problem_transport import problems
-from larspark.scale.spark_session import DataFrame
+from larspark.scale.spark_session import DataFrame, active_session, is_remote
 from larspark.scale.staged_batch import answers_in_stages
 from larspark.scale.survey import Survey, combine_surveys
 
@@ -104,6 +105,11 @@ def models(
 def _sources(facts: FactInput, time: str | None, mapping: str | None, order: str | None) -> Sources:
     if isinstance(facts, DataFrame | Mapping):
         return find_sources(facts, time, mapping, order)
+    remote = active_session()
+    if remote is not None and is_remote(remote):
+        # The files lie where the server is, so it reads them.
+        places = [facts] if isinstance(facts, str | Path) else facts
+        return find_sources(remote.read.parquet(*map(str, places)), time, mapping, order)
     return find_file_sources(facts, time, mapping, order)
 
 

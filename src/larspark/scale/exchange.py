@@ -19,6 +19,7 @@ from larspark.scale.spark_session import (
     GroupedData,
     PySparkException,
     SparkSession,
+    active_session,
     local_session,
 )
 
@@ -30,7 +31,7 @@ def session_of(sources: Sources) -> SparkSession:
     for source in sources:
         if isinstance(source, Source):
             return source.frame.sparkSession
-    return SparkSession.getActiveSession() or local_session()
+    return active_session() or local_session()
 
 
 def answer_pieces(

@@ -18,7 +18,6 @@ from types import MappingProxyType
 from larspark.base.problems import LarsparkError, Problem
 
 try:
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, GroupedData, Row, SparkSession, Window, functions
     from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -30,6 +29,11 @@ except ImportError as error:
         raise
     hint = "install it with `pip install 'larspark[spark]'`"
     raise LarsparkError(Problem("L480", "Spark needs the package pyspark", hint=hint)) from None
+try:
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+except ImportError:
+    # The client of Spark Connect talks to no Java of its own.
+    Py4JJavaError = PySparkException
 
 __all__ = [
     "Column",
@@ -128,6 +132,21 @@ def _bundled() -> Path | None:
 
     version = java_version(JAVA)
     return wrapped(JAVA) if version is not None and version >= OLDEST else None
+
+
+def active_session() -> SparkSession | None:
+    """The active session of this thread: of this process, or of a Spark Connect server."""
+    classes = [SparkSession]
+    connect = sys.modules.get("pyspark.sql.connect.session")
+    if connect is not None:
+        classes.append(connect.SparkSession)
+    found = (kind.getActiveSession() for kind in classes)
+    return next((session for session in found if session is not None), None)
+
+
+def is_remote(session: SparkSession | None) -> bool:
+    """Is this the session of a Spark Connect server?"""
+    return type(session).__module__.startswith("pyspark.sql.connect.")
 
 
 _SETTINGS = {

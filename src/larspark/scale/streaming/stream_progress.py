@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from larspark.scale.spark_session import SparkSession, StreamingQueryListener
+from larspark.scale.spark_session import SparkSession, StreamingQuery, StreamingQueryListener
 
 # The name of larspark's metrics in `query.lastProgress`.
 OBSERVED = "larspark"
@@ -26,9 +26,8 @@ class _ProgressLogger(StreamingQueryListener):
         metrics = progress.observedMetrics.get(OBSERVED)
         if metrics is not None:
             name = progress.name or str(progress.id)
-            _LOG.info(
-                "%s", progress_line(name, progress.batchId, metrics.asDict(), progress.durationMs)
-            )
+            counts = _named(metrics)
+            _LOG.info("%s", progress_line(name, progress.batchId, counts, progress.durationMs))
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
         """Log nothing."""
@@ -41,6 +40,24 @@ class _ProgressLogger(StreamingQueryListener):
 def watch(spark: SparkSession) -> None:
     """Log the progress of the session's streams: logger `larspark.stream`, level INFO."""
     spark.streams.addListener(_ProgressLogger())
+
+
+def progress(query: StreamingQuery) -> dict[str, Any] | None:
+    """The metrics of the last micro-batch by name, as `larspark.spark.stream` counts them."""
+    last = query.lastProgress
+    metrics = None if last is None else last["observedMetrics"].get(OBSERVED)
+    return None if metrics is None else _named(metrics)
+
+
+def _named(metrics: Any) -> dict[str, Any]:
+    """Observed metrics by name; Spark Connect gives a row of their values and a schema."""
+    found: dict[str, Any] = metrics.asDict()
+    if found.keys() != {"values", "schema"}:
+        return found
+    schema = found["schema"]
+    fields = schema["fields"] if isinstance(schema, dict) else schema
+    names = [field["name"] if isinstance(field, dict) else field.name for field in fields]
+    return dict(zip(names, found["values"], strict=True))
 
 
 def progress_line(
