@@ -30,6 +30,8 @@ def arguments(case: Path, options: dict[str, Any]) -> list[str]:
         words = ["query", (case / "query.txt").read_text(encoding="utf-8").strip()]
     else:
         words = [command, str(case / "program.lars")]
+    if command == "run":
+        options = {"as": "points"} | options
     words += ["--stream", str(case / "stream.jsonl")]
     if (case / "background.lars").exists():
         words += ["--background", str(case / "background.lars")]

@@ -25,6 +25,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+POINTS = ("--as", "points")
+
+
 def larspark(folder: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [LARSPARK, *words], cwd=folder, capture_output=True, text=True, input=stdin, timeout=60
@@ -32,13 +35,34 @@ def larspark(folder: Path, *words: str, stdin: str = "") -> subprocess.Completed
 
 
 def test_a_pipe_gets_a_line_for_every_time_point(folder: Path) -> None:
-    done = larspark(folder, "run", "m.lars", "--stream", "e.jsonl")
+    done = larspark(folder, "run", "m.lars", "--stream", "e.jsonl", "--as", "points")
     assert done.stdout.splitlines() == [
         '{"t": 1, "atoms": ["alarm(m1)", "hot(m1)"]}',
         '{"t": 2, "atoms": ["hot(m1)"]}',
         '{"t": 3, "atoms": ["hot(m1)"]}',
     ]
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_a_format_a_stream_that_ends_gives_intervals_and_a_live_one_changes(
+    folder: Path,
+) -> None:
+    intervals = [
+        '{"atom": "alarm(m1)", "from": 1, "to": 1}',
+        '{"atom": "hot(m1)", "from": 1, "to": 3}',
+    ]
+    done = larspark(folder, "run", "m.lars", "-s", "e.jsonl")
+    assert done.stdout.splitlines() == intervals
+    changes = [
+        '{"t": 1, "add": ["alarm(m1)", "hot(m1)"], "del": []}',
+        '{"t": 2, "add": [], "del": ["alarm(m1)"]}',
+    ]
+    done = larspark(folder, "run", "m.lars", "-s", "-", stdin=EVENTS)
+    assert done.stdout.splitlines() == changes
+    done = larspark(folder, "run", "m.lars", "-s", "e.jsonl", "--follow", "--to", "2")
+    assert done.stdout.splitlines() == changes
+    done = larspark(folder, "run", "m.lars", "-s", "e.jsonl", "--every", "2 time")
+    assert [json.loads(line)["t"] for line in done.stdout.splitlines()] == [2]
 
 
 def test_a_stream_may_come_from_standard_input_and_answers_go_to_a_file(folder: Path) -> None:
@@ -52,7 +76,7 @@ def test_a_stream_may_come_from_standard_input_and_answers_go_to_a_file(folder: 
 
 
 def test_from_to_and_at_choose_the_time_points(folder: Path) -> None:
-    done = larspark(folder, "run", "m.lars", "-s", "e.jsonl", "--from", "2", "--to", "5")
+    done = larspark(folder, "run", "m.lars", "-s", "e.jsonl", "--from", "2", "--to", "5", *POINTS)
     assert [json.loads(line)["t"] for line in done.stdout.splitlines()] == [2, 3, 4, 5]
     done = larspark(folder, "run", "m.lars", "-s", "e.jsonl", "--at", "2")
     assert done.stdout == '{"t": 2, "atoms": ["hot(m1)"]}\n'
@@ -88,7 +112,7 @@ def test_a_bad_line_is_fatal_or_skipped_as_the_user_chooses(folder: Path) -> Non
     assert "bad.jsonl:3:" in done.stderr
     done = larspark(folder, "run", "m.lars", "-s", "bad.jsonl", "--on-error", "skip")
     assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 3
+    assert len(done.stdout.splitlines()) == 2
     assert "skipped 1" in done.stderr
 
 
@@ -145,8 +169,13 @@ def test_models_are_numbered_and_their_absence_is_said(folder: Path) -> None:
     done = larspark(folder, "models", "none.lars", "-s", "p.jsonl", "--at", "7")
     assert (done.returncode, done.stdout) == (0, "")
     assert "no answer stream at 7" in done.stderr
-    done = larspark(folder, "run", "none.lars", "-s", "p.jsonl")
+    done = larspark(folder, "run", "none.lars", "-s", "p.jsonl", *POINTS)
     assert done.stdout == '{"t": 7, "atoms": null, "inconsistent": true}\n'
+    for form in ("intervals", "changes"):
+        done = larspark(folder, "run", "none.lars", "-s", "p.jsonl", "--as", form)
+        assert done.stdout == ""
+        said = "note: there is no answer stream at 1 time point, the first is 7\n"
+        assert done.stderr.startswith(said)
 
 
 def test_a_query_gives_substitutions_a_yes_or_nothing(folder: Path) -> None:

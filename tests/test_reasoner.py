@@ -1,6 +1,7 @@
 """The reasoner: pieces of a stream in, answers, explanations and saved states out."""
 
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
@@ -154,9 +155,15 @@ def test_a_whole_run_reads_timestamps_by_the_tick_of_the_program() -> None:
     stream = lp.Stream.of([("1970-01-01T00:02:10", "p"), ("1970-01-01T00:05:59", "p")])
     table = lp.run("#tick 1 min. q :- [1 min] some p.", stream)
     assert table.to_pylist() == [
-        {"atom": "q", "from": 2, "to": 3},
-        {"atom": "q", "from": 5, "to": 5},
+        {"atom": "q", "from": minute(2), "to": minute(3)},
+        {"atom": "q", "from": minute(5), "to": minute(5)},
     ]
+    points = lp.run("#tick 1 min. q :- [1 min] some p.", stream, times="points")
+    assert points["from"].to_pylist() == [2, 5]
+
+
+def minute(number: int) -> datetime:
+    return datetime(1970, 1, 1, 0, number, tzinfo=UTC)
 
 
 def test_a_whole_stream_is_taken_in_with_its_own_times() -> None:

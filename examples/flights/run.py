@@ -22,6 +22,7 @@ from rich.table import Table
 
 import larspark as lp
 from larspark.base.facts import AnyBatch
+from larspark.feeds.time_format import TimeFormat
 from larspark.language import parse_formula
 from larspark.run.replay import intervals, replay
 from larspark.show.timeline.timeline import timeline, timeline_lines
@@ -153,7 +154,7 @@ def _timeline(console: Console, found: Found, first: int) -> None:
     shown = {"rough", "stranded", "trouble", "recovered"}
     rows = [row for row in found if row[0].predicate in shown]
     console.print(f"\n[bold]The worst day, {_when(first)[:10]}[/]")
-    laid_out = timeline((), rows, start=first, end=first + DAY - 1, tick=MINUTE)
+    laid_out = timeline((), rows, start=first, end=first + DAY - 1, times=TimeFormat(MINUTE))
     for line in timeline_lines(laid_out, width=min(console.width, 130), people=True):
         console.print(line, soft_wrap=True)
 

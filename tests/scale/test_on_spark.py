@@ -49,8 +49,9 @@ def done(*words: str) -> Result:
     return result
 
 
-MACHINE_RUN = ("m.lars", "--stream", "e.jsonl", "--background", "watched.lars")
-CLASH_RUN = ("clash.lars", "--stream", "clashes.lars")
+POINTS = ("--as", "points")
+MACHINE_RUN = ("m.lars", "--stream", "e.jsonl", "--background", "watched.lars", *POINTS)
+CLASH_RUN = ("clash.lars", "--stream", "clashes.lars", *POINTS)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_facts_conclusions_and_windows_are_drawn_together() -> None:
 
 def test_what_is_drawn_can_be_narrowed() -> None:
     picture = lp.show(PROGRAM, stream(), only=["hot"], view=(3, 6))
-    assert picture.to_json() == [{"lane": "hot(m1)", "origin": "derived", "intervals": ((3, 4),)}]
+    assert picture.to_json() == [{"lane": "hot(m1)", "origin": "derived", "intervals": [(3, 4)]}]
     assert (picture.timeline.start, picture.timeline.end) == (3, 6)
     until_three = lp.show(PROGRAM, stream(), to=3)
     assert [row["lane"] for row in until_three.to_json()][:2] == ["temp(m1,95)", "temp(m2,50)"]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from larspark.base.atoms import Atom, fact
+from larspark.feeds.time_format import TimeFormat
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.timeline.lanes import merge
 from larspark.show.timeline.timeline import Timeline, timeline, timeline_lines
@@ -74,7 +75,7 @@ def test_a_short_timeline_takes_the_room_there_is() -> None:
 def test_timestamps_are_shown_as_clock_times() -> None:
     minute = 60_000_000
     first = 22_619_820  # 2013-01-03 05:00 UTC
-    shown = timeline([(first, HOT), (first + 59, HOT)], tick=minute)
+    shown = timeline([(first, HOT), (first + 59, HOT)], times=TimeFormat(minute))
     assert lines(shown, 70)[0].split() == [
         *("05:00", "05:15", "05:30", "05:45"),
         "05:59",
@@ -83,7 +84,12 @@ def test_timestamps_are_shown_as_clock_times() -> None:
     assert covered in timeline_svg(shown)
     assert lines(shown, 70)[-1].strip() == covered
     # A tick alone is no reason: small time points count from a beginning of their own.
-    assert lines(timeline([(0, HOT), (9, HOT)], tick=minute), 30)[0].split()[0] == "0"
+    assert (
+        lines(timeline([(0, HOT), (9, HOT)], times=TimeFormat(minute, applies=lambda: False)), 30)[
+            0
+        ].split()[0]
+        == "0"
+    )
 
 
 def test_too_many_predicates_are_counted() -> None:

@@ -12,6 +12,7 @@ from larspark.api.questions import (
     show,
 )
 from larspark.api.reasoner import Answer, Reasoner
+from larspark.api.time_texts import TimesAs, TimeTexts
 
 __all__ = [
     "Answer",
@@ -19,6 +20,8 @@ __all__ = [
     "Program",
     "Reasoner",
     "Report",
+    "TimeTexts",
+    "TimesAs",
     "explain",
     "feed",
     "hypothesize",

@@ -1,17 +1,21 @@
 """Questions to a program and a whole stream: runs, queries, explanations, pictures, hypotheses."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
 import pyarrow as pa
 
 from larspark.analysis.check import formula_problems
 from larspark.api.program import Program, open_session, prepare
+from larspark.api.time_texts import TimesAs, TimeTexts, time_column
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Severity
 from larspark.base.terms import Constant
 from larspark.feeds import Stream
+from larspark.feeds.time_options import TimeLike, time_option
 from larspark.language import parse_formula, parse_program, tree
+from larspark.language.nodes import time_names
 from larspark.meaning.queries import query as query_elements
 from larspark.run.hypothetical import HypotheticalAnswer
 from larspark.run.hypothetical import Monitor as MonitorSession
@@ -45,21 +49,35 @@ def explain(
     atom: Atom | str,
     stream: Stream,
     *,
-    at: int,
+    at: TimeLike,
     background: Iterable[Atom | str] = (),
-    start: int | None = None,
+    start: TimeLike | None = None,
     hindsight: bool = False,
-    until: int | None = None,
+    until: TimeLike | None = None,
+    times: TimesAs = None,
+    timezone: str | None = None,
 ) -> Explanation:
     """Why an atom holds at a time point of a stream, or what is missing for it."""
     program = Program.parse(program) if isinstance(program, str) else program
-    settings = Settings(start, hindsight, until)
+    stream = stream.with_tick(program.tick)
+    texts = TimeTexts(stream.options.tick, times, timezone)
+    settings = Settings(texts.point(start), hindsight, texts.point(until))
     checked, atoms = prepare(program, background, settings)
-    goal, when = parse_goal(str(atom))
-    elements = _elements(program, stream, None if hindsight else at)
+    goal, when = parse_goal(str(atom), texts.known)
+    moment = texts.known(at)
+    elements = _elements(stream, None if hindsight else moment)
     if start is None:
         settings = settings._replace(start=stream.first_t)
-    return explain_atom(checked, goal, at, elements, atoms, settings=settings, when=when)
+    return explain_atom(
+        checked,
+        goal,
+        moment,
+        elements,
+        atoms,
+        settings=settings,
+        when=when,
+        times=texts.written(stream),
+    )
 
 
 def show(
@@ -68,13 +86,15 @@ def show(
     *,
     background: Iterable[Atom | str] = (),
     engine: str = "auto",
-    start: int | None = None,
+    start: TimeLike | None = None,
     hindsight: bool = False,
-    until: int | None = None,
-    to: int | None = None,
-    view: tuple[int, int] | None = None,
-    at: int | None = None,
+    until: TimeLike | None = None,
+    to: TimeLike | None = None,
+    view: tuple[TimeLike, TimeLike] | None = None,
+    at: TimeLike | None = None,
     only: Sequence[str] = (),
+    times: TimesAs = None,
+    timezone: str | None = None,
 ) -> Picture:
     """A run as a timeline: facts, what is derived from them, and the windows at a time point.
 
@@ -82,11 +102,15 @@ def show(
     `view`, and only for the predicates `only`, if any are named.
     """
     program = Program.parse(program) if isinstance(program, str) else program
-    settings = Settings(start, hindsight, until)
+    stream = stream.with_tick(program.tick)
+    texts = TimeTexts(stream.options.tick, times, timezone)
+    settings = Settings(texts.point(start), hindsight, texts.point(until))
     checked, atoms = prepare(program, background, settings)
-    batches = stream.with_tick(program.tick).batches()
     session = Session(checked, atoms, engine, settings)
-    return picture_run(session, checked, batches, settings, Scene(to, view, at, only))
+    drawn = None if view is None else (texts.known(view[0]), texts.known(view[1]))
+    scene = Scene(texts.point(to), drawn, texts.point(at), only)
+    written = texts.written(stream)
+    return picture_run(session, checked, stream.batches(), settings, scene, written)
 
 
 class Monitor(MonitorSession):
@@ -100,15 +124,17 @@ class Monitor(MonitorSession):
         program: Program | str,
         background: Iterable[Atom | str] = (),
         *,
-        start: int | None = None,
+        start: TimeLike | None = None,
         follow: bool = True,
     ) -> None:
         self.program = Program.parse(program) if isinstance(program, str) else program
-        super().__init__(*prepare(self.program, background), start=start, follow=follow)
+        first = None if start is None else time_option(start, self.program.tick)
+        super().__init__(*prepare(self.program, background), start=first, follow=follow)
 
-    def append(self, t: int, facts: Iterable[Atom | str]) -> None:
+    def append(self, t: TimeLike, facts: Iterable[Atom | str]) -> None:
         """Take in what happened at t; elements come in the order of their time points."""
-        self.hear(RowBatch([Row(t, atom, 0) for atom in ground_atoms(facts)], t))
+        moment = time_option(t, self.program.tick)
+        self.hear(RowBatch([Row(moment, atom, 0) for atom in ground_atoms(facts)], moment))
 
 
 def hypothesize(
@@ -116,27 +142,31 @@ def hypothesize(
     query: str,
     stream: Stream,
     *,
-    at: int | None = None,
+    at: TimeLike | None = None,
     background: Iterable[Atom | str] = (),
-    start: int | None = None,
+    start: TimeLike | None = None,
     limit: int | None = None,
+    timezone: str | None = None,
 ) -> Iterator[HypotheticalAnswer]:
     """What may become true: answers with the evidence for them and what is still missing.
 
-    At the time point `at`, or at each time point of the stream.
+    At the time point `at`, or at each time point of the stream. Times in the answers are time
+    points.
     """
     program = Program.parse(program) if isinstance(program, str) else program
+    stream = stream.with_tick(program.tick)
+    texts = TimeTexts(stream.options.tick, None, timezone)
+    moment = texts.point(at)
     checked, atoms = prepare(program, background)
     parsed = parse_formula(query, tick=program.syntax.tick)
     if parsed.formula is None:
         raise LarsparkError(parsed.problems)
-    elements = _elements(program, stream, at)
-    first = stream.first_t if start is None else start
-    return hypothetical_answers(checked, parsed.formula, elements, atoms, at, first, limit)
+    elements = _elements(stream, moment)
+    first = stream.first_t if start is None else texts.point(start)
+    return hypothetical_answers(checked, parsed.formula, elements, atoms, moment, first, limit)
 
 
-def _elements(program: Program, stream: Stream, to: int | None) -> list[tuple[int, Atom]]:
-    stream = stream.with_tick(program.tick)
+def _elements(stream: Stream, to: int | None) -> list[tuple[int, Atom]]:
     return [(row.t, row.atom) for row in stream.elements() if to is None or row.t <= to]
 
 
@@ -144,16 +174,19 @@ def query(
     formula: str,
     stream: Stream,
     *,
-    at: int | None = None,
+    at: TimeLike | None = None,
     background: Iterable[Atom | str] = (),
-    start: int | None = None,
-    until: int | None = None,
+    start: TimeLike | None = None,
+    until: TimeLike | None = None,
     tick: tree.Tick | None = None,
-) -> list[dict[str, Constant]]:
+    times: TimesAs = None,
+    timezone: str | None = None,
+) -> list[dict[str, Constant | datetime]]:
     """The substitutions under which a formula holds at a time point of a stream.
 
     A ground formula gives `[{}]` for yes and `[]` for no. Without `at` the question is asked at
-    every time point, and the answers carry the time point as `t`.
+    every time point, and the answers carry the time point as `t`. Where the stream has timestamps,
+    `t` and the variables of `@T` are timestamps, too.
     """
     parsed = parse_formula(formula, tick=tick)
     problems = list(parsed.problems)
@@ -163,10 +196,21 @@ def query(
     if errors or parsed.formula is None:
         raise LarsparkError(errors)
     atoms = frozenset(ground_atoms(background))
-    elements = [(row.t, row.atom) for row in stream.elements()]
-    first = stream.first_t if start is None else start
-    last = stream.last_t if until is None else until
-    return query_elements(parsed.formula, elements, atoms, first, last, at)
+    stream = stream.with_tick(None if tick is None else tick.microseconds)
+    texts = TimeTexts(stream.options.tick, times, timezone)
+    elements = _elements(stream, None)
+    first = stream.first_t if start is None else texts.point(start)
+    last = stream.last_t if until is None else texts.point(until)
+    found = query_elements(parsed.formula, elements, atoms, first, last, texts.point(at))
+    written = texts.written(stream)
+    named = {"t", *time_names(parsed.formula)} if written.stamps else frozenset[str]()
+    return [
+        {
+            name: written.value(value) if name in named and isinstance(value, int) else value
+            for name, value in answer.items()
+        }
+        for answer in found
+    ]
 
 
 def run(
@@ -175,21 +219,29 @@ def run(
     *,
     background: Iterable[Atom | str] = (),
     engine: str = "auto",
-    start: int | None = None,
-    to: int | None = None,
+    start: TimeLike | None = None,
+    to: TimeLike | None = None,
     hindsight: bool = False,
-    until: int | None = None,
+    until: TimeLike | None = None,
+    times: TimesAs = None,
+    timezone: str | None = None,
 ) -> pa.Table:
-    """The whole timeline at once: maximal intervals as a table (atom, from, to)."""
+    """The whole timeline at once: maximal intervals as a table (atom, from, to).
+
+    `from` and `to` are the first and the last time point: timestamps if those of the stream are.
+    """
     program = Program.parse(program) if isinstance(program, str) else program
-    session = open_session(program, background, engine, Settings(start, hindsight, until))
-    batches = stream.with_tick(program.tick).batches()
-    pieces = replay(session, batches, to=to, hindsight=hindsight)
+    stream = stream.with_tick(program.tick)
+    texts = TimeTexts(stream.options.tick, times, timezone)
+    settings = Settings(texts.point(start), hindsight, texts.point(until))
+    session = open_session(program, background, engine, settings)
+    pieces = replay(session, stream.batches(), to=texts.point(to), hindsight=hindsight)
     rows = list(intervals(pieces))
+    written = texts.written(stream)
     return pa.table(
         {
             "atom": pa.array([str(atom) for atom, _, _ in rows], pa.string()),
-            "from": pa.array([begin for _, begin, _ in rows], pa.int64()),
-            "to": pa.array([end for _, _, end in rows], pa.int64()),
+            "from": time_column([begin for _, begin, _ in rows], written),
+            "to": time_column([end for _, _, end in rows], written),
         }
     )

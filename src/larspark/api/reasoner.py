@@ -11,6 +11,8 @@ from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import Stream
 from larspark.feeds.live import LiveStream
+from larspark.feeds.time_format import TimeFormat, TimeValue
+from larspark.feeds.time_options import TimeLike, is_number, time_option
 from larspark.run.history import History
 from larspark.run.prepare import ground_atoms
 from larspark.run.protocol import Answers, Model, Settings
@@ -21,9 +23,12 @@ from larspark.show.notebook import answer_html
 
 
 class Answer(NamedTuple):
-    """The output at a time point; `atoms` is None when there is no answer stream."""
+    """The output at a time point; `atoms` is None when there is no answer stream.
 
-    t: int
+    `t` is a timestamp where time points were given as timestamps.
+    """
+
+    t: TimeValue
     atoms: frozenset[Atom] | None
     added: frozenset[Atom]
     removed: frozenset[Atom]
@@ -48,32 +53,37 @@ class Reasoner:
         background: Iterable[Atom | str] = (),
         *,
         engine: str = "auto",
-        start: int | None = None,
+        start: TimeLike | None = None,
         hindsight: bool = False,
-        until: int | None = None,
+        until: TimeLike | None = None,
         time_limit: float | None = None,
         incremental: bool = False,
     ) -> None:
         self.program = Program.parse(program) if isinstance(program, str) else program
-        settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
+        self._stamped = False
+        first = None if start is None else self._point(start)
+        last = None if until is None else self._point(until)
+        settings = Settings(first, hindsight, last, time_limit=time_limit, incremental=incremental)
         self._prepared = prepare(self.program, background, settings)
         self._settings = settings
         self.session = Session(*self._prepared, engine, settings)
         self._history = History(self._prepared.checked.lookback)
         self._last: frozenset[Atom] = frozenset()
+        self._times = TimeFormat(self.program.tick)
 
     def append(
         self,
-        t: int,
+        t: TimeLike,
         facts: Iterable[Atom | str] | Tabular,
         *,
         map: str | None = None,  # noqa: A002 - the same as the option `--map`
     ) -> None:
-        """Take in what happened at t. Elements come in the order of their time points.
+        """Take in what happened at t, a time point or a timestamp, in the order of time.
 
         Facts are atoms or their text; or the rows of a pyarrow table, a pandas or polars data
         frame, with the atoms that its columns make: `map="temp(sensor, value)"`.
         """
+        t = self._point(t)
         if isinstance(facts, Tabular):
             if map is None:
                 hint = 'such as `map="temp(sensor, value)"`'
@@ -85,16 +95,29 @@ class Reasoner:
 
     def append_stream(self, stream: Stream) -> None:
         """Take in a whole stream, such as `Stream.from_table(table, map="t -> temp(s, v)")`."""
-        for batch in stream.with_tick(self.program.tick).batches():
+        stream = stream.with_tick(self.program.tick)
+        for batch in stream.batches():
             self._append(batch)
+            self._hear(stream)
+
+    def _hear(self, stream: Stream) -> None:
+        """Write times as those of the stream."""
+        if stream.timestamps and not self._stamped:
+            self._stamped = True
+            self._times = TimeFormat(stream.options.tick)
+
+    def _point(self, time: TimeLike) -> int:
+        if not is_number(time):
+            self._stamped = True
+        return time_option(time, self.program.tick)
 
     def _append(self, batch: AnyBatch) -> None:
         self.session.append(batch)
         self._history.append(batch)
 
-    def advance(self, t: int) -> Iterator[Answer]:
+    def advance(self, t: TimeLike) -> Iterator[Answer]:
         """The answers for every time point after the last advance, up to t."""
-        yield from self._answers(self.session.advance(t))
+        yield from self._answers(self.session.advance(self._point(t)))
 
     def _answers(self, found: Answers) -> Iterator[Answer]:
         points = found.points()
@@ -105,7 +128,8 @@ class Reasoner:
             if point is None:
                 return
             now = point.atoms if point.atoms is not None else frozenset()
-            yield Answer(point.t, point.atoms, now - self._last, self._last - now)
+            t = self._times.value(point.t) if self._stamped else point.t
+            yield Answer(t, point.atoms, now - self._last, self._last - now)
             self._last = now
 
     def follow(self, stream: LiveStream) -> Iterator[Answer]:
@@ -115,50 +139,52 @@ class Reasoner:
         """
         stream = stream.with_tick(self.program.tick)
         for piece in live(self.session, stream, seen=[self._history.append]):
+            self._hear(stream)
             yield from self._answers(piece)
 
-    def models(self, at: int, limit: int | None = None) -> list[Model]:
+    def models(self, at: TimeLike, limit: int | None = None) -> list[Model]:
         """All answer streams at a time point, or the first ones."""
-        return list(self.session.models(at, limit))
+        return list(self.session.models(self._point(at), limit))
 
-    def closest(self, at: int) -> Model | None:
+    def closest(self, at: TimeLike) -> Model | None:
         """The answer stream at a time point that `advance` would follow; None without one."""
-        return self.session.closest(at)
+        return self.session.closest(self._point(at))
 
-    def count(self, at: int) -> int:
+    def count(self, at: TimeLike) -> int:
         """How many answer streams there are at a time point."""
-        return self.session.count(at)
+        return self.session.count(self._point(at))
 
-    def cautious(self, at: int) -> Model | None:
+    def cautious(self, at: TimeLike) -> Model | None:
         """What every answer stream at a time point holds; None without one."""
-        return self.session.cautious(at)
+        return self.session.cautious(self._point(at))
 
-    def brave(self, at: int) -> Model | None:
+    def brave(self, at: TimeLike) -> Model | None:
         """What at least one answer stream at a time point holds; None without one."""
-        return self.session.brave(at)
+        return self.session.brave(self._point(at))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What one should know about the answers, such as that one of several is followed."""
         return self.session.notes
 
-    def explain(self, atom: Atom | str, at: int | None = None) -> Explanation:
+    def explain(self, atom: Atom | str, at: TimeLike | None = None) -> Explanation:
         """Why an atom holds at a time point (the last one answered), or what is missing."""
-        at = self.session.answered if at is None else at
-        if at is None:
+        moment = self.session.answered if at is None else self._point(at)
+        if moment is None:
             raise LarsparkError(Problem("L409", "nothing was answered yet"))
-        self._history.check(at)
-        goal, when = parse_goal(str(atom))
+        self._history.check(moment)
+        goal, when = parse_goal(str(atom), self._point)
         settings = self._settings._replace(start=self.session.start)
         elements = self._history.elements()
         return explain_atom(
             self._prepared.checked,
             goal,
-            at,
+            moment,
             elements,
             self._prepared.background,
             settings=settings,
             when=when,
+            times=self._times if self._stamped else None,
         )
 
     def stats(self) -> dict[str, int]:

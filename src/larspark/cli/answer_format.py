@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from larspark import api
 from larspark.cli.options import Form
+from larspark.feeds.time_format import TimeFormat
 from larspark.run.emit_policy import Occasions, changes_between
 from larspark.run.protocol import Answers, Change, Point
 from larspark.run.replay import changes, intervals
@@ -29,20 +30,23 @@ class AnswerFormat:
     occasions: Occasions | None
     monitor: api.Monitor | None
     limit: int | None
+    times: TimeFormat
 
     def lines(self, pieces: Iterable[Answers], people: bool) -> Iterator[str]:
         if self.form is Form.INTERVALS:
             found = intervals(pieces)
-            return interval_lines((row for row in found if self._within(*row[1:])), people)
+            return interval_lines(
+                (row for row in found if self._within(*row[1:])), people, self.times
+            )
         if self.form is Form.POINTS:
             points = (point for point in self._points(pieces) if self._within(point.t, point.t))
             if self.monitor is None:
-                return point_lines(points, people)
-            return announced_points(points, self.monitor, self.limit, people)
+                return point_lines(points, people, self.times)
+            return announced_points(points, self.monitor, self.limit, people, self.times)
         if self.monitor is None:
             changed = (c for c in self._changes(pieces) if self._within(c.t, c.t))
-            return change_lines(changed, people)
-        return announced_changes(self._points(pieces), self.monitor, self.at, people)
+            return change_lines(changed, people, self.times)
+        return announced_changes(self._points(pieces), self.monitor, self.at, people, self.times)
 
     def _points(self, pieces: Iterable[Answers]) -> Iterator[Point]:
         points = (point for piece in pieces for point in piece.points())

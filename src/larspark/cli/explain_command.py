@@ -10,6 +10,7 @@ from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
+    AtTime,
     BackgroundFiles,
     ColumnsOption,
     DelimiterOption,
@@ -25,7 +26,9 @@ from larspark.cli.options import (
     ProgramFile,
     ReadingOption,
     StreamFile,
+    TimesOption,
     UntilOption,
+    ZoneOption,
 )
 from larspark.show.terminal import errors, print_skipped, write_file, writer
 
@@ -38,7 +41,7 @@ def explain(
     program: ProgramFile,
     atom: Annotated[str, typer.Argument(metavar="ATOM", help="A ground atom, or `@T atom`.")],
     stream: StreamFile,
-    at: Annotated[int, typer.Option("--at", help="The time point of the evaluation.")],
+    at: AtTime,
     why_not: Annotated[
         bool, typer.Option("--why-not", help="The atom is expected not to hold.")
     ] = False,
@@ -46,12 +49,14 @@ def explain(
     start: FromOption = None,
     hindsight: HindsightOption = False,
     until: UntilOption = None,
-    lateness: LatenessOption = 0,
+    lateness: LatenessOption = "0",
     on_error: OnErrorOption = None,
     mapping: MapOption = None,
     stream_format: FormatOption = None,
     delimiter: DelimiterOption = None,
     columns: ColumnsOption = None,
+    times: TimesOption = None,
+    timezone: ZoneOption = None,
     svg: Annotated[Path | None, typer.Option(help="Write the tree as SVG to this file.")] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the tree also to a pipe.")] = False,
     dialect: DialectOption = None,
@@ -79,6 +84,8 @@ def explain(
         start=start,
         hindsight=hindsight,
         until=until,
+        times=times,
+        timezone=timezone,
     )
     if why_not and found.holds:
         errors.print(f"{atom} holds at {at}", markup=False)

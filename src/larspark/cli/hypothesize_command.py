@@ -9,6 +9,7 @@ from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
+    AtOption,
     BackgroundFiles,
     ColumnsOption,
     DelimiterOption,
@@ -22,7 +23,11 @@ from larspark.cli.options import (
     OnErrorOption,
     ProgramFile,
     StreamFile,
+    TimesOption,
+    ZoneOption,
 )
+from larspark.language import parse_formula
+from larspark.language.nodes import time_names
 from larspark.run.hypothetical import answer_line
 from larspark.show.answer_lines import hypothetical_line
 from larspark.show.terminal import print_skipped, writer
@@ -36,18 +41,20 @@ def hypothesize(
     program: ProgramFile,
     question: Annotated[str, typer.Argument(metavar="QUERY", help="Such as '@T alarm(M)'.")],
     stream: StreamFile,
-    at: Annotated[int | None, typer.Option("--at", help="Only at this time point.")] = None,
+    at: AtOption = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="The maximum number of answers per time point.")
     ] = None,
     background: BackgroundFiles = None,
     start: FromOption = None,
-    lateness: LatenessOption = 0,
+    lateness: LatenessOption = "0",
     on_error: OnErrorOption = None,
     mapping: MapOption = None,
     stream_format: FormatOption = None,
     delimiter: DelimiterOption = None,
     columns: ColumnsOption = None,
+    times: TimesOption = None,
+    timezone: ZoneOption = None,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     json: JsonOption = False,
@@ -70,8 +77,15 @@ def hypothesize(
         background=background_facts(background),
         start=start,
         limit=limit,
+        timezone=timezone,
     )
+    written = api.TimeTexts(source.options.tick, times, timezone).written(source)
+    asked = parse_formula(question, tick=loaded.syntax.tick).formula
+    named = frozenset[str]() if asked is None else time_names(asked)
     with writer(None, json) as out:
         for answer in answers:
-            out.line(hypothetical_line(answer) if out.people else answer_line(answer))
+            if out.people:
+                out.line(hypothetical_line(answer, written))
+            else:
+                out.line(answer_line(answer, written, named))
     print_skipped(source)

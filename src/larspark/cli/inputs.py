@@ -43,7 +43,7 @@ def open_stream(
     mapping: str | None,
     tick: Tick | None,
     on_error: OnError | None,
-    lateness: int,
+    lateness: str,
     layout: Layout = Layout(),  # noqa: B008 - a named tuple cannot change
 ) -> Stream:
     if stream != "-":

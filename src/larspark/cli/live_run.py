@@ -13,6 +13,7 @@ from larspark import api
 from larspark.base.facts import AnyBatch
 from larspark.cli.options import Form, Layout, OnError
 from larspark.feeds.live import LiveStream, is_live
+from larspark.feeds.time_format import TimeFormat
 from larspark.language.tree import Tick
 from larspark.language.window_syntax import tick_text
 from larspark.run.emit_policy import Every
@@ -32,12 +33,12 @@ def open_live(
     layout: Layout,
     record: Path | None,
     clock: str | None,
-    start: int | None,
+    start: str | None,
     tick: Tick | None,
     follow: bool,
     retry: bool,
     on_error: OnError | None,
-    lateness: int,
+    lateness: str,
 ) -> LiveStream | None:
     """The live stream of the options; None for a file that is not followed."""
     if not is_live(stream) and not follow:
@@ -69,7 +70,7 @@ def open_live(
     )
 
 
-def parse_every(text: str, form: Form) -> Every:
+def parse_every(text: str, form: Form | None) -> Every:
     """The value of the option `--every`."""
     every = Every.parse(text)
     if every is None:
@@ -84,8 +85,11 @@ def parse_every(text: str, form: Form) -> Every:
 class Watch:
     """The status line of a live run, its summary, and the handling of signals."""
 
-    def __init__(self, stream: LiveStream, session: Session, *, quiet: bool) -> None:
+    def __init__(
+        self, stream: LiveStream, session: Session, times: TimeFormat, *, quiet: bool
+    ) -> None:
         self._stream = stream
+        self._times = times
         self._session = session
         self._quiet = quiet
         self._interrupted = ""
@@ -122,7 +126,12 @@ class Watch:
             return
         rate = (self._stream.facts - self._facts_then) / (now - self._drawn)
         self._drawn, self._facts_then = now, self._stream.facts
-        parts = [f"t {self._stream.last_t}", f"{rate:,.0f} facts/s", *self._counts()]
+        t = self._stream.last_t
+        parts = [
+            f"t {t if t is None else self._times.text(t)}",
+            f"{rate:,.0f} facts/s",
+            *self._counts(),
+        ]
         if self._stream.queue > 0:
             parts.append(f"queue {self._stream.queue:.0%}")
         status_line.show(" · ".join(parts))
@@ -133,7 +142,7 @@ class Watch:
             did = "answered no time point"
         else:
             points = _counted(answered - start + 1, "time point")
-            did = f"answered {points}, {start} to {answered}"
+            did = f"answered {points}, {self._times.text(start)} to {self._times.text(answered)}"
         return ", ".join([did, *self._counts()])
 
     def _counts(self) -> list[str]:

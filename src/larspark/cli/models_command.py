@@ -11,6 +11,7 @@ from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
+    AtTime,
     BackgroundFiles,
     ColumnsOption,
     DelimiterOption,
@@ -29,8 +30,11 @@ from larspark.cli.options import (
     ReadingOption,
     StreamFile,
     TimeLimitOption,
+    TimesOption,
     UntilOption,
+    ZoneOption,
 )
+from larspark.feeds.time_format import TimeFormat
 from larspark.run.protocol import Model, Settings
 from larspark.run.registry import AUTO
 from larspark.show.terminal import Writer, errors, print_notes, print_skipped, writer
@@ -43,7 +47,7 @@ from larspark.show.terminal import Writer, errors, print_notes, print_skipped, w
 def models(
     program: ProgramFile,
     stream: StreamFile,
-    at: Annotated[int, typer.Option("--at", help="The time point.")],
+    at: AtTime,
     limit: Annotated[
         int | None, typer.Option(min=1, help="The maximum number of answer streams.")
     ] = None,
@@ -60,7 +64,7 @@ def models(
     start: FromOption = None,
     hindsight: HindsightOption = False,
     until: UntilOption = None,
-    lateness: LatenessOption = 0,
+    lateness: LatenessOption = "0",
     on_error: OnErrorOption = None,
     time_limit: TimeLimitOption = None,
     incremental: IncrementalOption = False,
@@ -68,6 +72,8 @@ def models(
     stream_format: FormatOption = None,
     delimiter: DelimiterOption = None,
     columns: ColumnsOption = None,
+    times: TimesOption = None,
+    timezone: ZoneOption = None,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
@@ -88,39 +94,51 @@ def models(
         lateness,
         Layout(stream_format, delimiter, columns),
     )
-    settings = Settings(start, hindsight, until, time_limit=time_limit, incremental=incremental)
+    texts = api.TimeTexts(source.options.tick, times, timezone)
+    moment, written = texts.known(at), texts.written(source)
+    settings = Settings(
+        texts.point(start),
+        hindsight,
+        texts.point(until),
+        time_limit=time_limit,
+        incremental=incremental,
+    )
     session = api.open_session(loaded, background_facts(background), engine, settings)
-    api.feed(session, source, at, hindsight=hindsight)
+    api.feed(session, source, moment, hindsight=hindsight)
     found = True
     with writer(None, json) as out:
         if count:
-            number = session.count(at)
+            number = session.count(moment)
             if out.people:
                 out.line(f"{number:,}")
             else:
                 out.json({"count": number})
         elif cautious:
-            found = _write(out, "cautious", session.cautious(at))
+            found = _write(out, written, "cautious", session.cautious(moment))
         elif brave:
-            found = _write(out, "brave", session.brave(at))
+            found = _write(out, written, "brave", session.brave(moment))
         elif closest:
-            found = _write(out, "model", session.closest(at), 1)
+            found = _write(out, written, "model", session.closest(moment), 1)
         else:
             number = 0
-            for number, model in enumerate(session.models(at, limit), 1):
-                _write(out, "model", model, number)
+            for number, model in enumerate(session.models(moment, limit), 1):
+                _write(out, written, "model", model, number)
             found = number > 0
     if not found:
-        errors.print(f"no answer stream at {at}")
+        errors.print(f"no answer stream at {written.text(moment)}")
     print_notes(session.notes)
     print_skipped(source)
 
 
-def _write(out: Writer, name: str, model: Model | None, number: int | None = None) -> bool:
+def _write(
+    out: Writer, times: TimeFormat, name: str, model: Model | None, number: int | None = None
+) -> bool:
     """Write an answer stream under a name, with a number if there can be several."""
     if model is None:
         return False
-    stream = {str(t): sorted(map(atom_text, atoms)) for t, atoms in sorted(model.stream.items())}
+    stream = {
+        times.text(t): sorted(map(atom_text, atoms)) for t, atoms in sorted(model.stream.items())
+    }
     if not out.people:
         out.json({name: stream} if number is None else {name: number, "stream": stream})
         return True

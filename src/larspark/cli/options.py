@@ -3,13 +3,15 @@
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from larspark.api import TimesAs
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.spelling import Vocabulary
 from larspark.feeds.byte_source import FORMATS
+from larspark.feeds.time_options import is_duration, is_time
 from larspark.language import DIALECTS
 from larspark.run.registry import AUTO, ENGINES
 
@@ -78,6 +80,14 @@ StreamPlace = Annotated[
         "--stream", "-s", help="Events: a file, -, tcp://host:port, tcp://:port, mqtt://host/topic."
     ),
 ]
+FormOption = Annotated[
+    Form | None,
+    typer.Option(
+        "--as",
+        help="The format of the answers: by default intervals, changes of a live run, and points "
+        "with --at, --every, --mode push and --hypothetical.",
+    ),
+]
 OutputOption = Annotated[
     str | None,
     typer.Option("--output", "-o", help="Where to write: a file, -, tcp://..., mqtt://..."),
@@ -124,13 +134,45 @@ ReadingOption = Annotated[
         help="Temporal formulas: at each time point of the whole stream, of every prefix, or now.",
     ),
 ]
+
+
+def _time(text: str | None) -> str | None:
+    if text is not None and not is_time(text):
+        raise typer.BadParameter(f"'{text}' is neither a time point nor an ISO timestamp")
+    return text
+
+
+def time_argument(name: str, help_text: str) -> Any:
+    """An option that takes a time point or a timestamp."""
+    return typer.Option(
+        name, help=help_text, metavar="TIME", callback=_time, rich_help_panel=TIMELINE
+    )
+
+
 FromOption = Annotated[
-    int | None,
-    typer.Option("--from", help="The timeline's first time point.", rich_help_panel=TIMELINE),
+    str | None, time_argument("--from", "The timeline's first time point, or a timestamp.")
 ]
-UntilOption = Annotated[
-    int | None,
-    typer.Option("--until", help="The timeline's last time point.", rich_help_panel=TIMELINE),
+ToOption = Annotated[str | None, time_argument("--to", "The last evaluation time.")]
+AtOption = Annotated[str | None, time_argument("--at", "Only this time point, or timestamp.")]
+AtTime = Annotated[str, time_argument("--at", "The time point, or timestamp.")]
+UntilOption = Annotated[str | None, time_argument("--until", "The timeline's last time point.")]
+TimesOption = Annotated[
+    TimesAs,
+    typer.Option(
+        "--times",
+        metavar="[iso|points]",
+        help="Write times as timestamps or as time points; by default as the stream has them.",
+        rich_help_panel=TIMELINE,
+    ),
+]
+ZoneOption = Annotated[
+    str | None,
+    typer.Option(
+        "--timezone",
+        help="The time zone of timestamps, such as Europe/Vienna; UTC by default.",
+        metavar="ZONE",
+        rich_help_panel=TIMELINE,
+    ),
 ]
 HindsightOption = Annotated[
     bool,
@@ -188,9 +230,22 @@ OnErrorOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+
+
+def _duration(text: str) -> str:
+    if not is_duration(text):
+        raise typer.BadParameter(f"'{text}' is neither a number of time points nor a duration")
+    return text
+
+
 LatenessOption = Annotated[
-    int,
-    typer.Option(min=0, help="Reorder facts up to N time points late.", rich_help_panel=READING),
+    str,
+    typer.Option(
+        help="Reorder facts that are up to so many time points late, or a duration: 3min.",
+        metavar="N",
+        callback=_duration,
+        rich_help_panel=READING,
+    ),
 ]
 TimeLimitOption = Annotated[
     float | None,

@@ -1,5 +1,6 @@
 """`larspark query`."""
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from larspark.base.atoms import Signature
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, open_stream
 from larspark.cli.options import (
+    AtOption,
     BackgroundFiles,
     ColumnsOption,
     DelimiterOption,
@@ -21,7 +23,9 @@ from larspark.cli.options import (
     MapOption,
     OnErrorOption,
     StreamFile,
+    TimesOption,
     UntilOption,
+    ZoneOption,
 )
 from larspark.language import parse_formula
 from larspark.language.nodes import walk
@@ -37,17 +41,19 @@ from larspark.show.terminal import print_notes, print_skipped, writer
 def query(
     formula: Annotated[str, typer.Argument(metavar="FORMULA", help="A LARS formula.")],
     stream: StreamFile,
-    at: Annotated[int | None, typer.Option("--at", help="The time point.")] = None,
+    at: AtOption = None,
     at_each: Annotated[bool, typer.Option("--at-each", help="At every time point.")] = False,
     background: BackgroundFiles = None,
     start: FromOption = None,
     until: UntilOption = None,
-    lateness: LatenessOption = 0,
+    lateness: LatenessOption = "0",
     on_error: OnErrorOption = None,
     mapping: MapOption = None,
     stream_format: FormatOption = None,
     delimiter: DelimiterOption = None,
     columns: ColumnsOption = None,
+    times: TimesOption = None,
+    timezone: ZoneOption = None,
     tick: Annotated[str | None, typer.Option(help="The length of a time point: '1 min'.")] = None,
     json: JsonOption = False,
 ) -> None:
@@ -72,9 +78,16 @@ def query(
         start=start,
         until=until,
         tick=duration,
+        times=times,
+        timezone=timezone,
     )
+    written = api.TimeTexts(source.options.tick, times, timezone).written(source)
     with writer(None, json) as out:
-        for answer in answers:
+        for found in answers:
+            answer = {
+                name: written.text(value) if isinstance(value, datetime) else value
+                for name, value in found.items()
+            }
             if out.people:
                 out.line(
                     "  ".join(f"{n} = [cyan]{escape(str(v))}[/]" for n, v in answer.items())

@@ -13,8 +13,8 @@ from larspark.cli.app import app, end_at_once
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.live_run import Watch, flushed, open_live, parse_every
 from larspark.cli.options import (
-    TIMELINE,
     AllowPathOption,
+    AtOption,
     BackgroundFiles,
     ClockOption,
     ColumnsOption,
@@ -25,6 +25,7 @@ from larspark.cli.options import (
     FollowOption,
     Form,
     FormatOption,
+    FormOption,
     FromOption,
     HindsightOption,
     IncrementalOption,
@@ -41,17 +42,21 @@ from larspark.cli.options import (
     RetryOption,
     StreamPlace,
     TimeLimitOption,
+    TimesOption,
+    ToOption,
     UntilOption,
     Where,
+    ZoneOption,
 )
 from larspark.cli.spark_run import answers_on_spark
-from larspark.feeds.live import Recording
+from larspark.feeds.live import Recording, is_live
+from larspark.feeds.time_format import POINTS
 from larspark.run.emit_policy import Every, Occasions
 from larspark.run.protocol import Answers, Settings
 from larspark.run.registry import AUTO
 from larspark.run.replay import live, replay
 from larspark.run.session import Session
-from larspark.show.run_notes import Arrivals, unmatched_notes
+from larspark.show.run_notes import Arrivals, MissingAnswers, unmatched_notes
 from larspark.show.terminal import (
     print_notes,
     print_problems,
@@ -71,17 +76,13 @@ def run(
     background: BackgroundFiles = None,
     engine: EngineOption = AUTO,
     start: FromOption = None,
-    to: Annotated[
-        int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
-    ] = None,
-    at: Annotated[
-        int | None, typer.Option("--at", help="Only this time point.", rich_help_panel=TIMELINE)
-    ] = None,
+    to: ToOption = None,
+    at: AtOption = None,
     hindsight: HindsightOption = False,
     until: UntilOption = None,
-    lateness: LatenessOption = 0,
+    lateness: LatenessOption = "0",
     on_error: OnErrorOption = None,
-    form: Annotated[Form, typer.Option("--as", help="The format of the answers.")] = Form.POINTS,
+    form: FormOption = None,
     mode: Annotated[
         Mode, typer.Option(help="Answer after each time point (pull) or each fact (push).")
     ] = Mode.PULL,
@@ -92,6 +93,8 @@ def run(
     stream_format: FormatOption = None,
     delimiter: DelimiterOption = None,
     columns: ColumnsOption = None,
+    times: TimesOption = None,
+    timezone: ZoneOption = None,
     clock: ClockOption = None,
     follow: FollowOption = False,
     retry: RetryOption = True,
@@ -113,12 +116,15 @@ def run(
     """Run a program over a stream and write the answers."""
     if at is not None and to is not None:
         raise typer.BadParameter("--at and --to exclude each other")
+    when = parse_every(every, form)
+    if form is None:
+        needs_points = at is not None or mode is Mode.PUSH or hypothetical or when != Every()
+        form = _default_form(needs_points, ends=not follow and not is_live(stream))
     _check_push(mode, form, where)
     if hypothetical:
         _check_hypothetical(form, mode, where, hindsight)
     if limit is not None and not (hypothetical and form is Form.POINTS):
         raise typer.BadParameter("--limit is for --hypothetical and points")
-    when = parse_every(every, form)
     loaded = load_program(program, dialect, allow_path, {"reading": reading}, hindsight=hindsight)
     hindsight = hindsight or bool(loaded.syntax.hindsight)
     tick = loaded.syntax.tick
@@ -145,14 +151,18 @@ def run(
         lateness,
         Layout(stream_format, delimiter, columns),
     )
-    if start is None and live_source is not None:
-        start = live_source.begin()
+    texts = api.TimeTexts(source.options.tick, times, timezone)
+    written = texts.written(source)
+    first = texts.point(start)
+    if first is None and live_source is not None:
+        first = live_source.begin()
     push = mode is Mode.PUSH
-    settings = Settings(start, hindsight, until, push, time_limit, incremental)
+    settings = Settings(first, hindsight, texts.point(until), push, time_limit, incremental)
     given = background_facts(background)
-    last = at if at is not None else to
-    occasions, arrivals = Occasions(when), Arrivals()
-    monitor = _monitor(loaded, given, start, form) if hypothetical else None
+    moment = texts.point(at)
+    last = moment if moment is not None else texts.point(to)
+    occasions, arrivals, missing = Occasions(when), Arrivals(), MissingAnswers()
+    monitor = _monitor(loaded, given, first, form) if hypothetical else None
     seen = [arrivals.add, occasions.hear, *([] if monitor is None else [monitor.hear])]
     session: Session | None = None
     notes: Sequence[str] = ()
@@ -171,22 +181,35 @@ def run(
             out = stack.enter_context(writer(output, json))
             pieces = replay(session, batches, to=last, hindsight=hindsight, seen=seen)
         else:
-            watch = Watch(live_source, session, quiet=stream == "-" and clock is None)
+            watch = Watch(live_source, session, written, quiet=stream == "-" and clock is None)
             stack.enter_context(watch.watching())
             # Inside the watch, because delivering the last lines may take time.
             out = stack.enter_context(writer(output, json))
             seen.append(watch.draw)
             if record is not None:
-                seen.append(stack.enter_context(Recording.to(record)).add)
+                # Timestamps can be read again only where the program has a tick.
+                replayable = written if tick is not None else POINTS
+                seen.append(stack.enter_context(Recording.to(record, replayable)).add)
             answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
             pieces = flushed(answers, out)
         chosen = None if when == Every() else occasions
-        for line in AnswerFormat(form, at, chosen, monitor, limit).lines(pieces, out.people):
+        shown = AnswerFormat(form, moment, chosen, monitor, limit, written)
+        if form is not Form.POINTS:
+            pieces = missing.watched(pieces)
+        for line in shown.lines(pieces, out.people):
             out.line(line)
+    print_notes(missing.notes(written))
     print_notes(notes if session is None else [*session.notes, *session.warnings])
     own = {atom.signature for _, atom in checked.elements}
     print_notes(unmatched_notes(checked.inputs - own, arrivals.signatures))
     print_skipped(source)
+
+
+def _default_form(needs_points: bool, ends: bool) -> Form:
+    """The format of the answers where none is chosen."""
+    if needs_points:
+        return Form.POINTS
+    return Form.INTERVALS if ends else Form.CHANGES
 
 
 def _monitor(

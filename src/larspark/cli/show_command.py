@@ -9,7 +9,6 @@ from larspark import api
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program, open_stream
 from larspark.cli.options import (
-    TIMELINE,
     AllowPathOption,
     BackgroundFiles,
     ColumnsOption,
@@ -26,9 +25,14 @@ from larspark.cli.options import (
     OnErrorOption,
     ReadingOption,
     StreamFile,
+    TimesOption,
+    ToOption,
     UntilOption,
+    ZoneOption,
     existing,
+    time_argument,
 )
+from larspark.feeds.time_options import is_time
 from larspark.run.protocol import Settings
 from larspark.run.registry import AUTO
 from larspark.run.session import Session
@@ -53,24 +57,25 @@ def show(
     background: BackgroundFiles = None,
     engine: EngineOption = AUTO,
     start: FromOption = None,
-    to: Annotated[
-        int | None, typer.Option("--to", help="The last evaluation time.", rich_help_panel=TIMELINE)
-    ] = None,
+    to: ToOption = None,
     at: Annotated[
-        int | None, typer.Option("--at", help="Draw the windows at this time point.")
+        str | None, time_argument("--at", "Draw the windows at this time point or timestamp.")
     ] = None,
     view: Annotated[
-        tuple[int, int] | None, typer.Option("--view", help="The time points to draw.")
+        tuple[str, str] | None,
+        typer.Option("--view", help="The first and the last time point to draw."),
     ] = None,
     only: Annotated[str, typer.Option("--only", help="Only these predicates: 'hot,alarm'.")] = "",
     hindsight: HindsightOption = False,
     until: UntilOption = None,
-    lateness: LatenessOption = 0,
+    lateness: LatenessOption = "0",
     on_error: OnErrorOption = None,
     mapping: MapOption = None,
     stream_format: FormatOption = None,
     delimiter: DelimiterOption = None,
     columns: ColumnsOption = None,
+    times: TimesOption = None,
+    timezone: ZoneOption = None,
     svg: Annotated[Path | None, typer.Option(help="Write the drawing as SVG to this file.")] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the drawing also to a pipe.")] = False,
     dialect: DialectOption = None,
@@ -81,37 +86,37 @@ def show(
     """Draw facts as dots, derived atoms as bars, and the windows of the rules at a time point."""
     if at is not None and program is None:
         raise typer.BadParameter("--at draws the windows of a program: name one")
-    if view is not None and view[0] > view[1]:
-        raise typer.BadParameter("--view takes the first and the last time point, in this order")
+    for bound in view or ():
+        if not is_time(bound):
+            raise typer.BadParameter(f"--view: '{bound}' is neither a time point nor a timestamp")
     names = [name.strip() for name in only.split(",") if name.strip()]
-    scene = Scene(to, view, at, names)
-    if program is None:
-        source = open_stream(
-            stream,
-            mapping,
-            None,
-            on_error,
-            lateness,
-            Layout(stream_format, delimiter, columns),
-        )
-        picture = picture_stream(source.batches(), scene)
+    loaded = None
+    if program is not None:
+        choices = {"reading": reading}
+        loaded = load_program(program, dialect, allow_path, choices, hindsight=hindsight)
+    tick = None if loaded is None else loaded.syntax.tick
+    source = open_stream(
+        stream,
+        mapping,
+        tick,
+        on_error,
+        lateness,
+        Layout(stream_format, delimiter, columns),
+    )
+    texts = api.TimeTexts(source.options.tick, times, timezone)
+    drawn = None if view is None else (texts.known(view[0]), texts.known(view[1]))
+    if drawn is not None and drawn[0] > drawn[1]:
+        raise typer.BadParameter("--view takes the first and the last time point, in this order")
+    scene = Scene(texts.point(to), drawn, texts.point(at), names)
+    written = texts.written(source)
+    if loaded is None:
+        picture = picture_stream(source.batches(), scene, written)
     else:
-        loaded = load_program(
-            program, dialect, allow_path, {"reading": reading}, hindsight=hindsight
-        )
         hindsight = hindsight or bool(loaded.syntax.hindsight)
-        source = open_stream(
-            stream,
-            mapping,
-            loaded.syntax.tick,
-            on_error,
-            lateness,
-            Layout(stream_format, delimiter, columns),
-        )
-        settings = Settings(start, hindsight, until)
+        settings = Settings(texts.point(start), hindsight, texts.point(until))
         checked, atoms = api.prepare(loaded, background_facts(background), settings)
         session = Session(checked, atoms, engine, settings)
-        picture = picture_run(session, checked, source.batches(), settings, scene)
+        picture = picture_run(session, checked, source.batches(), settings, scene, written)
         print_notes(session.notes)
     if svg is not None:
         write_file(svg, picture.to_svg())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Literal, TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem, Span
@@ -67,12 +68,16 @@ _LONGEST_TICK = INTEGER_MAX // 1000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of reading; `tick` is the length of a time point in microseconds."""
+    """Options of reading; `tick` is the length of a time point in microseconds.
+
+    `delay` is a lateness as a duration, as long as there is no tick that makes it time points.
+    """
 
     tick: int | None = None
     on_error: OnError = "fail"
     lateness: int = 0
     batch_size: int = BATCH_SIZE
+    delay: str | timedelta | None = None
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -112,6 +117,8 @@ class Reading:
     problems: list[Problem] = field(default_factory=list)
     # The fraction of the file that was read, from 0 to 1; None if unknown.
     share: Callable[[], float | None] = _unknown
+    # Whether times were timestamps so far, and not integers.
+    timestamps: Callable[[], bool] = bool
 
     def skip(self, problem: Problem, late: int = 0) -> None:
         """Count a refused line, or the late facts in it."""

@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -21,10 +21,11 @@ from larspark.feeds.ground_atoms import GroundAtoms, predicate, value_constant
 from larspark.feeds.mapping import Mapping, parse_mappings
 from larspark.feeds.ordering import Arrival, Blocks, row_batches
 from larspark.feeds.reading import BATCH_SIZE, OnError, Options, Reading, Refused
+from larspark.feeds.time_options import DurationLike, TimeLike, reading_options, ticked, time_option
 from larspark.feeds.times import time_point
 
 # A time and an atom or its text; None instead of an atom only advances time.
-Pair: TypeAlias = Element | tuple[int | str, Atom | str | None]
+Pair: TypeAlias = Element | tuple[int | str | datetime, Atom | str | None]
 
 _Reader: TypeAlias = Callable[[Options, Reading], Iterator[AnyBatch]]
 _ELEMENTS = "<elements>"
@@ -65,7 +66,7 @@ class Stream:
         columns: str | Sequence[str] | None = None,
         tick: int | None = None,
         on_error: OnError = "fail",
-        lateness: int = 0,
+        lateness: DurationLike = 0,
         batch_size: int = BATCH_SIZE,
     ) -> Self:
         """A stream in a file, an open file, or standard input (`-`).
@@ -75,9 +76,10 @@ class Stream:
         hold atoms. For CSV, `delimiter` and the names of the `columns` of a file without a header
         are found out where they are not given. `tick` is the length of a time point in
         microseconds, for timestamps. An invalid line ends the reading; with `on_error="skip"` it is
-        skipped and counted. Facts may be late by `lateness` time points.
+        skipped and counted. Facts may be late by `lateness`, a number of time points or a duration
+        such as `3min`.
         """
-        options = Options(tick, on_error, lateness, batch_size)
+        options = reading_options(tick, on_error, lateness, batch_size)
         place = Source(source)
         form = place.format(format)
         mappings = stream_mappings(map, form, place.name)
@@ -88,7 +90,10 @@ class Stream:
                 reading.share = partial(place.share_of, file)
                 match form:
                     case "jsonl":
-                        lines = line_reader(form, mappings, layout, options.tick, clocked=False)
+                        lines = line_reader(
+                            form, mappings, layout, options.tick, clocked=False, live=False
+                        )
+                        reading.timestamps = lambda: lines.timestamps
                         blocks = jsonl.arrival_blocks(file, place.name, lines)
                         yield from row_batches(blocks, place.name, options, reading)
                     case "lars":
@@ -109,16 +114,18 @@ class Stream:
         *,
         tick: int | None = None,
         on_error: OnError = "fail",
-        lateness: int = 0,
+        lateness: DurationLike = 0,
         batch_size: int = BATCH_SIZE,
     ) -> Self:
         """A stream of pairs in memory: a time, and an atom, its text, or None to advance time."""
         pairs = tuple(elements)
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
-            yield from row_batches(_pair_blocks(pairs, options), _ELEMENTS, options, reading)
+            yield from row_batches(
+                _pair_blocks(pairs, options, reading), _ELEMENTS, options, reading
+            )
 
-        return cls(_ELEMENTS, reader, Options(tick, on_error, lateness, batch_size))
+        return cls(_ELEMENTS, reader, reading_options(tick, on_error, lateness, batch_size))
 
     @classmethod
     def from_table(
@@ -126,10 +133,10 @@ class Stream:
         table: Any,
         *,
         map: str,  # noqa: A002 - the same as the option `--map`
-        at: int | None = None,
+        at: TimeLike | None = None,
         tick: int | None = None,
         on_error: OnError = "fail",
-        lateness: int = 0,
+        lateness: DurationLike = 0,
         batch_size: int = BATCH_SIZE,
     ) -> Self:
         """A stream in a pyarrow table, a pandas or polars data frame, or any Arrow stream.
@@ -139,11 +146,13 @@ class Stream:
         mappings = parse_mappings(map, time="" if at is None else _TIME)
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
-            timed = table if at is None else at_one_time(table, at, _TIME)
+            timed = table
+            if at is not None:
+                timed = at_one_time(table, time_option(at, options.tick), _TIME)
             opened = memory_table(timed, _TABLE)
             yield from column_batches(opened, mappings, options, reading)
 
-        return cls(_TABLE, reader, Options(tick, on_error, lateness, batch_size))
+        return cls(_TABLE, reader, reading_options(tick, on_error, lateness, batch_size))
 
     @classmethod
     def merge(cls, *streams: "Stream") -> Self:
@@ -151,6 +160,7 @@ class Stream:
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
             parts = [stream.with_tick(options.tick) for stream in streams]
+            reading.timestamps = lambda: any(part.timestamps for part in parts)
             rows = heapq.merge(*(part.elements() for part in parts), key=attrgetter("t"))
             yield from row_batches(_row_blocks(rows, options), _MERGED, options, reading)
             for part in parts:
@@ -171,7 +181,7 @@ class Stream:
         """The same stream with this tick, unless it has a tick already."""
         if tick is None or self.options.tick is not None:
             return self
-        return self._again(replace(self.options, tick=tick))
+        return self._again(ticked(self.options, tick))
 
     def _again(self, options: Options) -> Self:
         """The same stream with other options, read independently."""
@@ -184,7 +194,7 @@ class Stream:
         first time point: if time advances before the first fact, that batch is empty.
         """
         self._reading = Reading()
-        return self._reader(self.options, self._reading)
+        return self._reader(ticked(self.options, None), self._reading)
 
     def elements(self) -> Iterator[Row]:
         """The facts one by one."""
@@ -205,6 +215,11 @@ class Stream:
     def late(self) -> int:
         """The number of skipped facts that were later than allowed."""
         return self._reading.late
+
+    @property
+    def timestamps(self) -> bool:
+        """Whether it has delivered times that were timestamps, and not integers."""
+        return self._reading.timestamps()
 
     @property
     def problems(self) -> Sequence[Problem]:
@@ -243,11 +258,22 @@ def stream_mappings(
     return ()
 
 
-def _pair_blocks(pairs: Sequence[Pair], options: Options) -> Blocks:
+def _pair_blocks(pairs: Sequence[Pair], options: Options, reading: Reading) -> Blocks:
     atoms = GroundAtoms()
     for start in range(0, len(pairs), options.batch_size):
         block = pairs[start : start + options.batch_size]
+        if any(map(_is_stamped, block)):
+            reading.timestamps = lambda: True
         yield [_arrival(pair, n, options.tick, atoms) for n, pair in enumerate(block, start + 1)]
+
+
+def _is_stamped(pair: object) -> bool:
+    """Whether the time of a pair is a timestamp."""
+    match pair:
+        case (str() | datetime(), _):
+            return True
+        case _:
+            return False
 
 
 def _row_blocks(rows: Iterator[Row], options: Options) -> Blocks:

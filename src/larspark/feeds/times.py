@@ -24,7 +24,9 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def time_point(value: object, tick: int | None, unit: int | None = None) -> int:
-    """The time point of a number or an ISO timestamp; `unit` is that of numbers in nanoseconds.
+    """The time point of a number, an ISO timestamp or a datetime.
+
+    `unit` is that of numbers, in nanoseconds.
 
     >>> time_point(36, None), time_point("1970-01-01T00:01:30Z", 60_000_000)
     (36, 1)
@@ -50,7 +52,11 @@ def time_point(value: object, tick: int | None, unit: int | None = None) -> int:
                 raise Refused("L310", f"the time {value} is {why}")
             return _natural(whole, str(value))
         case str():
-            return _natural(_microseconds(value, tick), value)
+            return _natural(_stamp(value, tick), value)
+        case datetime():
+            if tick is None:
+                raise needs_tick(f"the time {value} is a timestamp")
+            return _natural(microseconds_since_1970(value) // tick, str(value))
         case None:
             raise Refused("L310", "the time is missing")
         case _:
@@ -65,7 +71,7 @@ def _natural(t: int, shown: str) -> int:
     return t
 
 
-def _microseconds(text: str, tick: int | None) -> int:
+def _stamp(text: str, tick: int | None) -> int:
     """The time point of an ISO timestamp; negative before 1970."""
     try:
         moment = datetime.fromisoformat(text)
@@ -77,9 +83,14 @@ def _microseconds(text: str, tick: int | None) -> int:
         ) from None
     if tick is None:
         raise needs_tick(f'the time "{shortened(text)}" is a timestamp')
+    return microseconds_since_1970(moment) // tick
+
+
+def microseconds_since_1970(moment: datetime) -> int:
+    """The microseconds from 1970-01-01T00:00Z to a moment, which is in UTC unless it has a zone."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // _MICROSECOND // tick
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 def _of_unit(value: object, tick: int | None, unit: int) -> int:

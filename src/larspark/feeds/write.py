@@ -4,11 +4,14 @@ import json
 from collections.abc import Iterable
 
 from larspark.base.atoms import Atom
+from larspark.feeds.time_format import POINTS, TimeFormat
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def point_line(t: int, atoms: Iterable[Atom | str] | None, c: int | None = None) -> str:
+def point_line(
+    t: int, atoms: Iterable[Atom | str] | None, c: int | None = None, times: TimeFormat = POINTS
+) -> str:
     """The output at a time point; with `c`, at the tick of that tuple count.
 
     >>> point_line(38, [Atom("q", ("x2",)), Atom("q", ("x1",))])
@@ -18,35 +21,41 @@ def point_line(t: int, atoms: Iterable[Atom | str] | None, c: int | None = None)
     """
     tick = "" if c is None else f', "c": {c}'
     if atoms is None:
-        return f'{{"t": {t}{tick}, "atoms": null, "inconsistent": true}}'
-    return f'{{"t": {t}{tick}, "atoms": {_texts(atoms)}}}'
+        return f'{{"t": {times.json(t)}{tick}, "atoms": null, "inconsistent": true}}'
+    return f'{{"t": {times.json(t)}{tick}, "atoms": {_texts(atoms)}}}'
 
 
-def fact_line(t: int, atom: Atom) -> str:
+def fact_line(t: int, atom: Atom, times: TimeFormat = POINTS) -> str:
     """A fact as a line of a stream.
 
     >>> fact_line(36, Atom("tram", ("a1", "b")))
     '{"t": 36, "atom": "tram(a1,b)"}'
     """
-    return f'{{"t": {t}, "atom": {_encode(str(atom))}}}'
+    return f'{{"t": {times.json(t)}, "atom": {_encode(str(atom))}}}'
 
 
-def change_line(t: int, added: Iterable[Atom | str], removed: Iterable[Atom | str]) -> str:
+def change_line(
+    t: int,
+    added: Iterable[Atom | str],
+    removed: Iterable[Atom | str],
+    times: TimeFormat = POINTS,
+) -> str:
     """The atoms that begin and cease to hold at a time point.
 
     >>> change_line(38, [Atom("q")], [])
     '{"t": 38, "add": ["q"], "del": []}'
     """
-    return f'{{"t": {t}, "add": {_texts(added)}, "del": {_texts(removed)}}}'
+    return f'{{"t": {times.json(t)}, "add": {_texts(added)}, "del": {_texts(removed)}}}'
 
 
-def interval_line(atom: Atom | str, first: int, last: int) -> str:
+def interval_line(atom: Atom | str, first: int, last: int, times: TimeFormat = POINTS) -> str:
     """A maximal interval in which an atom holds.
 
     >>> interval_line(Atom("q", ("New York",)), 38, 39)
     '{"atom": "q(\\\\"New York\\\\")", "from": 38, "to": 39}'
     """
-    return f'{{"atom": {_encode(str(atom))}, "from": {first}, "to": {last}}}'
+    span = f'"from": {times.json(first)}, "to": {times.json(last)}'
+    return f'{{"atom": {_encode(str(atom))}, {span}}}'
 
 
 def _texts(atoms: Iterable[Atom | str]) -> str:

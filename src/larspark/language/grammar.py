@@ -12,11 +12,11 @@ from lark.lexer import Lexer, LexerState
 from lark.parsers.lalr_analysis import Shift
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
+from larspark.base.durations import MICROSECONDS
 from larspark.language.builder import Builder
 from larspark.language.pieces import TooDeepError
 from larspark.language.syntax_errors import report_missing_dot, report_unexpected
 from larspark.language.tokens import Statement, Token
-from larspark.language.window_syntax import MICROSECONDS
 from larspark.language.words import AGGREGATE_WORDS, FUNCTIONS, WORDS
 
 # Brackets may nest deeper than trees, because printing a tree can add brackets to it.

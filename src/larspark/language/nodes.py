@@ -95,3 +95,12 @@ def variables(formula: Formula) -> Iterator[Variable]:
     for part in walk(formula):
         for term in terms(part):
             yield from term_variables(term)
+
+
+def time_names(formula: Formula) -> frozenset[str]:
+    """The names of variables that stand for time points: those of `@T`."""
+    return frozenset(
+        part.time.name
+        for part in walk(formula)
+        if isinstance(part, At) and isinstance(part.time, Variable)
+    )

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 from larspark.base.atoms import Atom
+from larspark.base.durations import MICROSECONDS, duration_text
 from larspark.base.terms import INTEGER_MAX, Constant, Term, Variable
 from larspark.language.pieces import Piece, TermPiece, as_term, capital_hint
 from larspark.language.tokens import Token, brief, span_between, text_of, whole_number
@@ -18,17 +19,6 @@ from larspark.language.windows import (
     TupleWindow,
     Window,
 )
-
-MICROSECONDS = {
-    "us": 1,
-    "ms": 1_000,
-    "msec": 1_000,
-    "s": 1_000_000,
-    "sec": 1_000_000,
-    "min": 60_000_000,
-    "h": 3_600_000_000,
-    "d": 86_400_000_000,
-}
 
 
 class Size(NamedTuple):
@@ -135,11 +125,7 @@ def tick_text(tick: Tick) -> str:
     >>> tick_text(Tick(60_000_000)), tick_text(Tick(1_500_000))
     ('1 min', '1500 ms')
     """
-    for unit in ("d", "h", "min", "s", "ms"):
-        number, rest = divmod(tick.microseconds, MICROSECONDS[unit])
-        if not rest:
-            return f"{number} {unit}"
-    return f"{tick.microseconds} us"
+    return duration_text(tick.microseconds)
 
 
 # What Lark hands over: tokens, pieces and the results of earlier steps, in text order.

@@ -47,6 +47,9 @@ class PointAnswers:
         found += [(atom, start, self.last) for atom, start in begun.items()]
         return sorted(found, key=lambda interval: (interval[1], atom_text(interval[0])))
 
+    def inconsistent(self) -> Iterable[int]:
+        return dict.fromkeys(point.t for point in self._points if point.atoms is None)
+
     def table(self) -> pa.Table:
         rows = self.intervals()
         return pa.table(

@@ -52,6 +52,9 @@ class Answers(Protocol):
     def intervals(self) -> Sequence[tuple[Atom, int, int]]:
         """Maximal intervals within [first, last], sorted by start, then by the atom's text."""
 
+    def inconsistent(self) -> Iterable[int]:
+        """The time points without an answer stream, in order."""
+
     def table(self) -> pa.Table:
         """The same intervals as a table: atom (string), from, to."""
 

@@ -77,6 +77,11 @@ class CollectedAnswers:
     def intervals(self) -> Sequence[tuple[Atom, int, int]]:
         return [(atom, begin, end) for atom, begin, end in self._rows if atom is not None]
 
+    def inconsistent(self) -> Iterable[int]:
+        for atom, begin, end in self._rows:
+            if atom is None:
+                yield from range(begin, end + 1)
+
     def points(self) -> Iterator[Point]:
         begins = iter([*self._rows, (None, self.last + 1, self.last + 1)])
         holding: dict[Atom | None, int] = {}

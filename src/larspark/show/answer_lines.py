@@ -6,55 +6,67 @@ from rich.markup import escape
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.feeds import change_line, interval_line, point_line
+from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.run.hypothetical import (
     Announcement,
     ChangeKind,
     HypotheticalAnswer,
     Monitor,
+    TimedAtom,
     announcement_line,
 )
 from larspark.run.protocol import Change, Point
 
 
-def point_lines(points: Iterable[Point], people: bool) -> Iterator[str]:
+def point_lines(points: Iterable[Point], people: bool, times: TimeFormat = POINTS) -> Iterator[str]:
     """One line for every time point, also when nothing holds."""
     for point in points:
         if not people:
-            yield point_line(*point)
+            yield point_line(*point, times)
         elif point.atoms is None:
-            yield f"[cyan]{point.t:>6}[/]  [red]no answer stream[/]"
+            yield f"[cyan]{times.text(point.t):>6}[/]  [red]no answer stream[/]"
         else:
-            yield f"[cyan]{point.t:>6}[/]  {_listed(point.atoms)}"
+            yield f"[cyan]{times.text(point.t):>6}[/]  {_listed(point.atoms)}"
 
 
-def change_lines(changes: Iterable[Change], people: bool) -> Iterator[str]:
+def change_lines(
+    changes: Iterable[Change], people: bool, times: TimeFormat = POINTS
+) -> Iterator[str]:
     """One line for every time point at which something begins or ends."""
     for t, added, removed in changes:
         if not people:
-            yield change_line(t, added, removed)
+            yield change_line(t, added, removed, times)
             continue
         signed = [f"[green]+ {escape(text)}[/]" for text in sorted(map(atom_text, added))]
         signed += [f"[red]- {escape(text)}[/]" for text in sorted(map(atom_text, removed))]
-        yield f"[cyan]{t:>6}[/]  {'  '.join(signed)}"
+        yield f"[cyan]{times.text(t):>6}[/]  {'  '.join(signed)}"
 
 
-def interval_lines(rows: Iterable[tuple[Atom, int, int]], people: bool) -> Iterator[str]:
+def interval_lines(
+    rows: Iterable[tuple[Atom, int, int]], people: bool, times: TimeFormat = POINTS
+) -> Iterator[str]:
     """One line for every maximal interval."""
     for atom, begin, end in rows:
         if people:
-            yield f"[cyan]{begin:>6} to {end:<6}[/]  {escape(atom_text(atom))}"
+            name = escape(atom_text(atom))
+            yield f"[cyan]{times.text(begin):>6} to {times.text(end):<6}[/]  {name}"
         else:
-            yield interval_line(atom, begin, end)
+            yield interval_line(atom, begin, end, times)
 
 
-def hypothetical_line(answer: HypotheticalAnswer) -> str:
+def hypothetical_line(answer: HypotheticalAnswer, times: TimeFormat = POINTS) -> str:
     """A hypothetical answer for a terminal: its values, its evidence, and what is missing."""
     values = "  ".join(f"{name} = [bold]{escape(str(v))}[/]" for name, v in answer.answer.items())
-    evidence = escape(", ".join(map(str, answer.evidence))) or "nothing yet"
+    head = f"[cyan]{times.text(answer.t):>6}[/]  {values}"
+    evidence = escape(_timed(answer.evidence, times)) or "nothing yet"
     if answer.certain:
-        return f"[cyan]{answer.t:>6}[/]  {values}  [green]certain[/] by {evidence}"
-    missing = escape(", ".join(map(str, answer.hypotheses)))
-    return f"[cyan]{answer.t:>6}[/]  {values}  [yellow]if[/] {missing}  [dim]seen {evidence}[/]"
+        return f"{head}  [green]certain[/] by {evidence}"
+    missing = escape(_timed(answer.hypotheses, times))
+    return f"{head}  [yellow]if[/] {missing}  [dim]seen {evidence}[/]"
+
+
+def _timed(elements: Iterable[TimedAtom], times: TimeFormat) -> str:
+    return ", ".join(element.text(times) for element in elements)
 
 
 def _listed(atoms: Iterable[Atom]) -> str:
@@ -65,18 +77,26 @@ _COLOURS = {ChangeKind.CONFIRMED: "green", ChangeKind.REFUTED: "red"}
 
 
 def announced_points(
-    points: Iterable[Point], monitor: Monitor, limit: int | None, people: bool
+    points: Iterable[Point],
+    monitor: Monitor,
+    limit: int | None,
+    people: bool,
+    times: TimeFormat = POINTS,
 ) -> Iterator[str]:
     """Every time point, followed by the hypothetical answers at that time point."""
     for point in points:
-        yield from point_lines((point,), people)
+        yield from point_lines((point,), people, times)
         monitor.advance(point.t)
         for announcement in monitor.pending(limit):
-            yield _line(announcement, people)
+            yield _line(announcement, people, times)
 
 
 def announced_changes(
-    points: Iterable[Point], monitor: Monitor, at: int | None, people: bool
+    points: Iterable[Point],
+    monitor: Monitor,
+    at: int | None,
+    people: bool,
+    times: TimeFormat = POINTS,
 ) -> Iterator[str]:
     """What begins and what ends to hold, followed by the changes of hypothetical answers."""
     before: frozenset[Atom] = frozenset()
@@ -84,22 +104,22 @@ def announced_changes(
         now = point.atoms or frozenset()
         if now != before and at in (None, point.t):
             change = Change(point.t, tuple(now - before), tuple(before - now))
-            yield from change_lines((change,), people)
+            yield from change_lines((change,), people, times)
         before = now
         for announcement in monitor.advance(point.t):
             if at in (None, announcement.t):
-                yield _line(announcement, people)
+                yield _line(announcement, people, times)
 
 
-def _line(announcement: Announcement, people: bool) -> str:
+def _line(announcement: Announcement, people: bool, times: TimeFormat) -> str:
     if not people:
-        return announcement_line(announcement)
+        return announcement_line(announcement, times)
     t, holds, answer, change = announcement
-    text = f"[cyan]{t:>6}[/]  [bold]{escape(str(holds))}[/]"
+    text = f"[cyan]{times.text(t):>6}[/]  [bold]{escape(holds.text(times))}[/]"
     if change is not None:
         text += f"  [{_COLOURS.get(change, 'yellow')}]{change.value}[/]"
     if answer.certain or change is ChangeKind.REFUTED:
         return text
-    missing = escape(", ".join(map(str, (*answer.hypotheses, *answer.where))))
-    until = "" if answer.deadline is None else f"  [dim]decided by {answer.deadline}[/]"
+    missing = escape(", ".join([_timed(answer.hypotheses, times), *answer.where]))
+    until = "" if answer.deadline is None else f"  [dim]decided by {times.text(answer.deadline)}[/]"
     return f"{text}  [yellow]if[/] {missing}{until}"

@@ -6,12 +6,16 @@ from collections.abc import Set as AbstractSet
 from larspark import feeds
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import AnyBatch
+from larspark.feeds.time_format import TimeFormat, TimeValue
 from larspark.show.svg import safe
 from larspark.show.timeline.picture import Scene, picture_stream
 
 
 def answer_html(
-    t: int, atoms: AbstractSet[Atom] | None, added: AbstractSet[Atom], removed: AbstractSet[Atom]
+    t: TimeValue,
+    atoms: AbstractSet[Atom] | None,
+    added: AbstractSet[Atom],
+    removed: AbstractSet[Atom],
 ) -> str:
     """The output at a time point, one atom a row, with what has just begun and ended.
 
@@ -46,13 +50,17 @@ class Stream(feeds.Stream):
         # A source that can be read only once is not read for display.
         if not self.lasting:
             return None
-        return picture_stream(self._beginning(), Scene(), self.options.tick).to_svg()
+        # Another stream, so that the counts of the last read stay as they are.
+        stream = self._again(self.options)
+        times = TimeFormat(self.options.tick, applies=lambda: stream.timestamps)
+        return picture_stream(_beginning(stream), Scene(), times).to_svg()
 
-    def _beginning(self) -> Iterator[AnyBatch]:
-        """The first facts, read without changing the counts of the last read."""
-        seen = 0
-        for batch in self._again(self.options).batches():
-            yield batch
-            seen += len(batch)
-            if seen >= FACTS_SHOWN:
-                return
+
+def _beginning(stream: feeds.Stream) -> Iterator[AnyBatch]:
+    """The first facts of a stream."""
+    seen = 0
+    for batch in stream.batches():
+        yield batch
+        seen += len(batch)
+        if seen >= FACTS_SHOWN:
+            return

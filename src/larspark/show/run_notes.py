@@ -1,14 +1,16 @@
 """Notes at the end of a run or query: empty input, predicates without facts, likely slips."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from itertools import islice
 
 from larspark.analysis.pitfalls import looks_like_name
 from larspark.base.atoms import Signature
 from larspark.base.facts import AnyBatch, RowBatch
 from larspark.base.spelling import Vocabulary
+from larspark.feeds.time_format import TimeFormat
 from larspark.language.nodes import variables
 from larspark.language.tree import Formula
+from larspark.run.protocol import Answers
 
 _NAMED = 5
 # A stream may hold any number of predicates: beyond this many no notes are made.
@@ -29,6 +31,29 @@ class Arrivals:
             self.signatures.update(Signature(*pair) for pair in found)
         else:
             self.signatures.update(signature for signature, _ in batch.segments())
+
+
+class MissingAnswers:
+    """The time points without an answer stream, which only points tell apart from empty answers."""
+
+    def __init__(self) -> None:
+        self._first: int | None = None
+        self._count = 0
+
+    def watched(self, pieces: Iterable[Answers]) -> Iterator[Answers]:
+        """The same answers; their time points without an answer stream are counted."""
+        for piece in pieces:
+            for t in piece.inconsistent():
+                self._first = t if self._first is None else self._first
+                self._count += 1
+            yield piece
+
+    def notes(self, times: TimeFormat) -> list[str]:
+        if self._first is None:
+            return []
+        points = "1 time point" if self._count == 1 else f"{self._count:,} time points"
+        first = times.text(self._first)
+        return [f"there is no answer stream at {points}, the first is {first}"]
 
 
 def unmatched_notes(asked: Set[Signature], came: Set[Signature]) -> list[str]:

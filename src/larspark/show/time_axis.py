@@ -1,12 +1,14 @@
 """The time axis of a timeline: its labels and their positions.
 
 Where the length of a time point is known and time points count from 1970, as those of timestamps
-do, they are shown as clock times in UTC.
+do, they are shown as clock times.
 """
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
+
+from larspark.feeds.time_format import POINTS, TimeFormat
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
@@ -22,27 +24,32 @@ _ROUND_DURATIONS = (
 )
 
 
-def moment_text(t: int, tick: int | None) -> str:
-    """A time point as a UTC timestamp, or an empty text when time points are not clock times.
+def moment_text(t: int, times: TimeFormat) -> str:
+    """A time point as a timestamp, or an empty text when time points are not clock times.
 
-    >>> moment_text(22_619_835, 60_000_000)
+    >>> moment_text(22_619_835, TimeFormat(60_000_000))
     '2013-01-03 05:15 UTC'
-    >>> moment_text(17, 60_000_000)
+    >>> moment_text(17, TimeFormat(60_000_000, applies=lambda: False))
     ''
     """
-    if tick is None or not _FIRST_CLOCK_TIME <= t * tick <= _LAST_CLOCK_TIME:
+    tick = times.tick
+    if tick is None:
         return ""
-    moment = _EPOCH + timedelta(microseconds=t * tick)
-    return moment.strftime("%Y-%m-%d %H:%M UTC" if tick % _MINUTE == 0 else "%Y-%m-%d %H:%M:%S UTC")
+    first = 0 if times.stamps else _FIRST_CLOCK_TIME
+    if not first <= t * tick <= _LAST_CLOCK_TIME:
+        return ""
+    moment = (_EPOCH + timedelta(microseconds=t * tick)).astimezone(times.zone)
+    return moment.strftime("%Y-%m-%d %H:%M %Z" if tick % _MINUTE == 0 else "%Y-%m-%d %H:%M:%S %Z")
 
 
 class Axis:
     """Names for the time points from `start` to `end`."""
 
-    def __init__(self, start: int, end: int, tick: int | None = None) -> None:
+    def __init__(self, start: int, end: int, times: TimeFormat = POINTS) -> None:
         self.start, self.end = start, end
-        self._tick = tick or 1
-        self.clock = bool(moment_text(start, tick) and moment_text(end, tick))
+        self._times = times
+        self._tick = times.tick or 1
+        self.clock = bool(moment_text(start, times) and moment_text(end, times))
         self._format = self._clock_format()
 
     def name(self, t: int) -> str:
@@ -50,19 +57,19 @@ class Axis:
 
         >>> Axis(30, 40).name(36)
         '36'
-        >>> Axis(22_619_820, 22_619_880, tick=60_000_000).name(22_619_835)
+        >>> Axis(22_619_820, 22_619_880, TimeFormat(60_000_000)).name(22_619_835)
         '05:15'
         """
         if not self.clock:
             return str(t)
         moment = _EPOCH + timedelta(microseconds=t * self._tick)
-        return moment.strftime(self._format)
+        return moment.astimezone(self._times.zone).strftime(self._format)
 
     def title(self) -> str:
         """The range of the axis as text."""
         if not self.clock:
             return f"{self.start} to {self.end}"
-        return f"{moment_text(self.start, self._tick)} to {moment_text(self.end, self._tick)}"
+        return f"{moment_text(self.start, self._times)} to {moment_text(self.end, self._times)}"
 
     def round_times(self, fewest: float) -> list[int]:
         """Round time points, `fewest` or more apart from each other."""

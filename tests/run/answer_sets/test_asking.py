@@ -43,6 +43,9 @@ class Terminal:
         return int(ended.value.code or 0), [json.loads(line) for line in out.splitlines()], said
 
 
+POINTS = ("--as", "points")
+
+
 @pytest.fixture
 def ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
     return Terminal(tmp_path, capsys)
@@ -99,7 +102,7 @@ def test_a_program_without_a_model_says_so_and_goes_on_later(ask: Terminal) -> N
         assert (code, lines) == (0, [])
         assert said.startswith("no answer stream at 2\n")
     for engine in ("asp", "tms", "oracle"):
-        _, lines, _ = ask(CONTRARY, events, "run", "--engine", engine)
+        _, lines, _ = ask(CONTRARY, events, "run", "--engine", engine, *POINTS)
         assert lines == [
             {"t": 1, "atoms": ["loud"]},
             {"t": 2, "atoms": None, "inconsistent": True},
@@ -117,7 +120,7 @@ def test_a_time_limit_keeps_the_answer_before_and_says_so(ask: Terminal) -> None
     """
     many = [f"{kind}({n})" for kind, most in (("pigeon", 14), ("hole", 13)) for n in range(most)]
     events = [{"t": 1, "atoms": ["pigeon(1)", "hole(1)"]}, {"t": 2, "atoms": many}, {"t": 3}]
-    code, lines, said = ask(pigeons, events, "run", "--time-limit", "0.3")
+    code, lines, said = ask(pigeons, events, "run", "--time-limit", "0.3", *POINTS)
     held = ["housed(1)", "place(1,1)"]
     assert code == 0
     assert lines == [{"t": 1, "atoms": held}, {"t": 2, "atoms": held}, {"t": 3, "atoms": []}]
@@ -168,6 +171,6 @@ def test_what_was_remembered_at_a_time_point_is_derived_when_it_is_asked_again(e
 def test_an_incremental_run_gives_what_a_run_gives(ask: Terminal) -> None:
     events = [{"t": t, "atom": f"item({t % 5})"} for t in range(1, 12)]
     text = SUBSETS + ":- in(X), in(Y), X < Y."
-    _, one_shot, _ = ask(text, events, "run", "--engine", "asp")
-    _, kept, _ = ask(text, events, "run", "--engine", "asp", "--incremental")
+    _, one_shot, _ = ask(text, events, "run", "--engine", "asp", *POINTS)
+    _, kept, _ = ask(text, events, "run", "--engine", "asp", "--incremental", *POINTS)
     assert kept == one_shot

@@ -224,6 +224,8 @@ class _Reader:
         )
         if grid.counted > LARGE_TIME and not self._warned:
             self._warned = warn_of_unit(grid.counted, self._options.tick)
+        if grid.counted < 0 and not grid.bad.all():
+            self._reading.timestamps = lambda: True
         keep = ~(grid.bad | grid.late)
         failure = None
         if self._options.on_error == "fail":

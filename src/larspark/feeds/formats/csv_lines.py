@@ -26,6 +26,7 @@ class CsvLines:
     """
 
     def __init__(self, mappings: tuple[Mapping, ...], tick: int | None, layout: CsvLayout) -> None:
+        self.timestamps = False
         self._mappings = mappings
         self._tick = tick
         self._layout = layout
@@ -56,6 +57,10 @@ class CsvLines:
                     yield self._time(row, mapping, stamp), (_atom(row, mapping),), number
                 except Refused as refused:
                     yield refused.at(source, number, text)
+
+    def rest(self) -> tuple[()]:
+        """Nothing: every line has all of its facts."""
+        return ()
 
     def _is_header(self, text: str, source: str) -> bool:
         """Whether the first line of a source is a header, which is then remembered."""
@@ -103,6 +108,8 @@ class CsvLines:
             t = time_point(value, self._tick, mapping.unit)
         except Refused as refused:
             raise refused.of_column(mapping.time) from None
+        if mapping.unit is not None or isinstance(value, str):
+            self.timestamps = True
         if t > LARGE_TIME and mapping.unit is None and type(value) is int and not self._warned:
             self._warned = warn_of_unit(t, self._tick)
         return t

@@ -26,6 +26,7 @@ class MappedObjects:
     """A reader of lines with JSON objects."""
 
     def __init__(self, mappings: tuple[Mapping, ...], tick: int | None) -> None:
+        self.timestamps = False
         self._mappings = mappings
         self._tick = tick
         self._warned = False
@@ -58,6 +59,10 @@ class MappedObjects:
                 except Refused as refused:
                     yield refused.at(source, number, (line or b"").decode(errors="replace"))
 
+    def rest(self) -> tuple[()]:
+        """Nothing: every line has all of its facts."""
+        return ()
+
     def _time(self, record: dict[str, Any], mapping: Mapping) -> int:
         name = mapping.time
         value = _field(record, name, mapping.time_path)
@@ -65,6 +70,8 @@ class MappedObjects:
             t = time_point(value, self._tick, mapping.unit)
         except Refused as refused:
             raise _in_field(refused, name, mapping.time_path) from None
+        if mapping.unit is not None or isinstance(value, str):
+            self.timestamps = True
         if t > LARGE_TIME and mapping.unit is None and type(value) is int and not self._warned:
             self._warned = warn_of_unit(t, self._tick)
         return t

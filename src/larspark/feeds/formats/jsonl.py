@@ -1,13 +1,16 @@
 """JSON Lines: one JSON object per line.
 
 `{"t": 36, "atom": "tram(a1,b)"}`, `{"t": 36, "atoms": ["tram(a1,b)", "bus(b1,b)"]}`,
-`{"t": 36, "predicate": "tram", "args": ["a1", "b"]}`; `{"t": 50}` only advances time.
+`{"t": 36, "predicate": "tram", "args": ["a1", "b"]}`; `{"t": 50}` only advances time. A file may
+also hold intervals, `{"atom": "hot(m1)", "from": 36, "to": 40}`: a fact at each time point.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from enum import Enum, auto
+from heapq import heappop, heappush, heapreplace
+from itertools import islice
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import orjson
@@ -26,6 +29,11 @@ _Record: TypeAlias = dict[str, Any]
 _SHAPES = ("atom", "atoms", "predicate")
 _KEYS = ("t", *_SHAPES, "args")
 _LISTED_KEYS = ", ".join(_KEYS)
+_INTERVAL = frozenset(("atom", "from", "to"))
+# The keys of changes, and of intervals where these cannot be read.
+_OF_ANSWERS = ("add", "del", "from", "to")
+# Arrivals that are put in order together.
+_BLOCK = 1 << 16
 _OTHER_KEYS = (
     f"the keys are {_LISTED_KEYS}; a mapping reads others: `--map 'time -> temp(sensor, value)'`"
 )
@@ -42,12 +50,20 @@ class Times(Enum):
 
 
 class LineReader(Protocol):
-    """Turns lines into arrivals; an invalid line is a problem in its place."""
+    """Turns lines into arrivals; an invalid line is a problem in its place.
+
+    `timestamps` says whether times were timestamps so far, and not integers.
+    """
+
+    timestamps: bool
 
     def arrivals(
         self, lines: Iterable[bytes | None], first: int, source: str, stamp: int = 0
     ) -> Iterator[Arrival | Problem]:
         """The arrivals of lines, numbered from `first`; lines without a time have time `stamp`."""
+
+    def rest(self) -> Iterable[Arrival]:
+        """The arrivals after the last line."""
 
 
 def stream_blocks(file: BinaryIO, source: str, tick: int | None) -> Blocks:
@@ -66,16 +82,27 @@ def arrival_blocks(file: BinaryIO, source: str, reader: LineReader) -> Blocks:
     for lines in line_blocks(file):
         yield reader.arrivals(lines, number, source)
         number += len(lines)
+    # An interval may have any number of time points, so blocks are cut.
+    rest = iter(reader.rest())
+    while block := list(islice(rest, _BLOCK)):
+        yield block
 
 
 class JsonLines:
-    """A parser of lines, which caches key sets and atoms."""
+    """A parser of lines, which caches key sets and atoms.
 
-    def __init__(self, tick: int | None, times: Times) -> None:
+    With `intervals`, lines may hold intervals, which are taken apart into their time points.
+    """
+
+    def __init__(self, tick: int | None, times: Times, intervals: bool = False) -> None:
+        self.timestamps = False
         self._tick = tick
+        # Atoms that hold on: the next time point, the last one, a number, the atom, its line.
+        self._holding: list[tuple[int, int, int, Atom, int]] = []
+        self._intervals = 0
         # Larger integer times are looked at.
         self._largest = INTEGER_MAX if tick is None else LARGE_TIME
-        self._shapes = _Shapes(times)
+        self._shapes = _Shapes(times, intervals)
         self._atoms = GroundAtoms()
 
     def arrivals(
@@ -100,19 +127,54 @@ class JsonLines:
                         "L308", f"{json_name(record)} is not an object", f"write {_EXAMPLE}"
                     )
                 shape = shapes[tuple(record)]
+                if shape == "interval":
+                    begin, atom = self._begin(record, number)
+                    yield from self._until(begin)
+                    yield begin, (atom,), number
+                    continue
                 t = record.get("t")
                 if type(t) is not int or not 0 <= t <= self._largest:
-                    t = self._time(record) if "t" in record else stamp
+                    t = self._time(record, "t") if "t" in record else stamp
+                if self._holding:
+                    yield from self._until(t)
                 yield t, _atoms(shape, record, line or b"", atoms), number
             except Refused as refused:
                 yield refused.at(source, number, (line or b"").decode(errors="replace"))
 
-    def _time(self, record: _Record) -> int:
+    def rest(self) -> Iterator[Arrival]:
+        """The time points of intervals that reach beyond the last line."""
+        yield from self._until(INTEGER_MAX)
+
+    def _begin(self, record: _Record, number: int) -> tuple[int, Atom]:
+        """The first time point of an interval and its atom; the others are kept for later."""
+        first, last = self._time(record, "from"), self._time(record, "to")
+        if last < first:
+            raise Refused("L310", "the interval ends before it begins", quoted="to")
+        atom = _atoms("atom", record, b"", self._atoms)[0]
+        if first < last:
+            self._intervals += 1
+            heappush(self._holding, (first + 1, last, self._intervals, atom, number))
+        return first, atom
+
+    def _until(self, t: int) -> Iterator[Arrival]:
+        """The time points before t of the intervals that have begun, in order."""
+        while self._holding and self._holding[0][0] < t:
+            now, last, order, atom, number = self._holding[0]
+            if now < last:
+                heapreplace(self._holding, (now + 1, last, order, atom, number))
+            else:
+                heappop(self._holding)
+            yield now, (atom,), number
+
+    def _time(self, record: _Record, key: str) -> int:
+        value = record[key]
         try:
-            t = time_point(record["t"], self._tick)
+            t = time_point(value, self._tick)
         except Refused as refused:
-            raise refused.inside("t") from None
-        if type(record["t"]) is int and t > self._largest and warn_of_unit(t, self._tick):
+            raise refused.inside(key) from None
+        if isinstance(value, str):
+            self.timestamps = True
+        if type(value) is int and t > self._largest and warn_of_unit(t, self._tick):
             self._largest = INTEGER_MAX
         return t
 
@@ -120,11 +182,18 @@ class JsonLines:
 class _Shapes(dict[tuple[str, ...], str]):
     """The key that holds the atoms of an object, by the keys of the object."""
 
-    def __init__(self, times: Times) -> None:
+    def __init__(self, times: Times, intervals: bool) -> None:
         self._times = times
+        self._intervals = intervals
 
     def __missing__(self, keys: tuple[str, ...]) -> str:
+        if self._intervals and frozenset(keys) == _INTERVAL:
+            self[keys] = "interval"
+            return self[keys]
         for key in keys:
+            if key in _OF_ANSWERS and ("atom" in keys or "add" in keys):
+                hint = "write them with `--as points`"
+                raise Refused("L309", f"`{key}` is of answers that are not facts", hint, quoted=key)
             if key not in _KEYS:
                 close = get_close_matches(key, _KEYS, 1)
                 hint = f"did you mean `{close[0]}`?" if close else _OTHER_KEYS

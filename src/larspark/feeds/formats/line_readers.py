@@ -17,8 +17,12 @@ def line_reader(
     tick: int | None,
     *,
     clocked: bool,
+    live: bool = True,
 ) -> LineReader:
-    """The reader of a format; with `clocked`, lines without a time get that of their arrival."""
+    """The reader of a format; with `clocked`, lines without a time get that of their arrival.
+
+    An interval, which may stand for any number of facts, is read from files only.
+    """
     if form in CSV_FORMATS:
         return CsvLines(mappings, tick, csv_layout(form, layout))
     if form != "jsonl":
@@ -26,4 +30,5 @@ def line_reader(
         raise LarsparkError(Problem("L302", message, hint="live streams are jsonl, csv or tsv"))
     if mappings:
         return MappedObjects(mappings, tick)
-    return JsonLines(tick, Times.OPTIONAL if clocked else Times.REQUIRED)
+    times = Times.OPTIONAL if clocked else Times.REQUIRED
+    return JsonLines(tick, times, intervals=not live)

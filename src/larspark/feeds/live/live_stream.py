@@ -17,6 +17,13 @@ from larspark.feeds.live.wall_clock import Clock, ClockOrder
 from larspark.feeds.ordering import Blocks, row_batches
 from larspark.feeds.reading import OnError, Options, Reading
 from larspark.feeds.stream import Stream, stream_mappings
+from larspark.feeds.time_options import (
+    DurationLike,
+    TimeLike,
+    is_number,
+    reading_options,
+    time_option,
+)
 
 
 class LiveStream(Stream):
@@ -41,10 +48,10 @@ class LiveStream(Stream):
         delimiter: str | None = None,
         columns: str | Sequence[str] | None = None,
         clock: int | None = None,
-        start: int | None = None,
+        start: TimeLike | None = None,
         tick: int | None = None,
         on_error: OnError = "skip",
-        lateness: int = 0,
+        lateness: DurationLike = 0,
         retry: bool = True,
         queue: int = INBOX_BYTES,
         say: Callable[[str], None] | None = None,
@@ -59,14 +66,17 @@ class LiveStream(Stream):
         self.traffic = Traffic() if say is None else Traffic(say)
         self._clock: Clock | None = None
         self._first = 0
-        self._length, self._start = clock, start
+        self._length = clock
+        self._start = None if start is None else time_option(start, clock or tick)
+        # Time points count from 1970, or from a timestamp that was given.
+        self._stamped = clock is not None and (start is None or not is_number(start))
         # Formats that cannot be read line by line are an error at once.
         self._reader_of(None)
         self._inbox = Inbox(self._now, queue)
         self._source = parsed.source(retry)
         self._begun = False
         self.stopped = False
-        options = Options(clock or tick, on_error, lateness)
+        options = reading_options(clock or tick, on_error, lateness)
         super().__init__(parsed.name, self._batches, options, lasting=False)
 
     def begin(self) -> int | None:
@@ -97,6 +107,11 @@ class LiveStream(Stream):
         return self._length is not None
 
     @property
+    def timestamps(self) -> bool:
+        """Whether its times are timestamps, of the facts or of the clock."""
+        return self._stamped or super().timestamps
+
+    @property
     def queue(self) -> float:
         """The fill level of the queue, from 0 to 1."""
         return self._inbox.fill
@@ -120,6 +135,7 @@ class LiveStream(Stream):
         try:
             if self._clock is None:
                 reader = self._reader_of(options.tick)
+                reading.timestamps = lambda: reader.timestamps
                 yield from row_batches(self._blocks(reader), self.name, options, reading)
             else:
                 yield from self._clock_batches(self._clock, self._first, options, reading)
@@ -156,6 +172,7 @@ class LiveStream(Stream):
     ) -> Iterator[AnyBatch]:
         """A batch for every time point, with or without facts, and more when facts arrive."""
         reader = self._reader_of(options.tick)
+        reading.timestamps = lambda: reader.timestamps
         order = ClockOrder(clock, options, reading)
         order.move(first)
         yield from order.release()

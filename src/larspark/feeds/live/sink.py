@@ -11,6 +11,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live.address import LineSink
 from larspark.feeds.live.inbox import Block, Inbox, Traffic
 from larspark.feeds.live.places import parse_place
+from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.feeds.write import fact_line
 
 
@@ -20,17 +21,18 @@ class Recording:
     A replay of a recording gives the answers of the run: it has the same first and last time point.
     """
 
-    def __init__(self, out: IO[str]) -> None:
+    def __init__(self, out: IO[str], times: TimeFormat = POINTS) -> None:
         self._out = out
+        self._times = times
         self._last_t: int | None = None
 
     @classmethod
     @contextmanager
-    def to(cls, path: Path) -> Iterator["Recording"]:
+    def to(cls, path: Path, times: TimeFormat = POINTS) -> Iterator["Recording"]:
         """A recording in a file, which replaces an older one."""
         try:
             with path.open("w", encoding="utf-8") as out:
-                yield cls(out)
+                yield cls(out, times)
         except OSError as error:
             why = error.strerror or str(error)
             raise LarsparkError(Problem("L324", f"cannot write {path}: {why}")) from None
@@ -39,10 +41,10 @@ class Recording:
         """Write the facts of a batch."""
         lines: list[str] = []
         for t, atom, _ in batch.rows():
-            lines.append(fact_line(t, atom) + "\n")
+            lines.append(fact_line(t, atom, self._times) + "\n")
             self._last_t = t
         if batch.last_t is not None and batch.last_t != self._last_t:
-            lines.append(f'{{"t": {batch.last_t}}}\n')
+            lines.append(f'{{"t": {self._times.json(batch.last_t)}}}\n')
             self._last_t = batch.last_t
         self._out.write("".join(lines))
         self._out.flush()

@@ -10,6 +10,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, Row
 from larspark.base.problems import Problem
 from larspark.base.terms import Variable
+from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.language.nodes import walk
 from larspark.language.tree import At, AtomFormula, Formula
 from larspark.run.hypothetical.hypothesize import Hypotheses
@@ -106,13 +107,16 @@ class Monitor:
         return sorted(found, key=_in_order)[:limit]
 
 
-def announcement_line(announcement: Announcement) -> str:
+def announcement_line(announcement: Announcement, times: TimeFormat = POINTS) -> str:
     """The announcement as a line of JSON."""
     t, holds, answer, change = announcement
-    line: dict[str, object] = {"t": t, "hypothetical": str(holds)}
+    line: dict[str, object] = {
+        "t": times.json_value(t),
+        "hypothetical": holds.text(times),
+    }
     if change is not None:
         line["change"] = change.value
-    return json.dumps(line | answer_fields(answer), ensure_ascii=False)
+    return json.dumps(line | answer_fields(answer, times), ensure_ascii=False)
 
 
 def _query(checked: Checked, signature: Signature) -> tuple[Atom, Formula]:

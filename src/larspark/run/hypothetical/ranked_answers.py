@@ -1,7 +1,7 @@
 """Hypothetical answers as returned to users: ranked, as JSON lines, and as changes over time."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, count
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Constant, Term, Variable
+from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.run.hypothetical.patterns import (
     Expression,
     Instance,
@@ -36,8 +37,13 @@ class TimedAtom(NamedTuple):
     atom: Atom
     negated: bool = False
 
+    def text(self, times: TimeFormat = POINTS) -> str:
+        """The element as text, its time as the format says."""
+        t = self.t if isinstance(self.t, str) else times.text(self.t)
+        return f"{'not ' if self.negated else ''}@{t} {atom_text(self.atom)}"
+
     def __str__(self) -> str:
-        return f"{'not ' if self.negated else ''}@{self.t} {atom_text(self.atom)}"
+        return self.text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +133,29 @@ def _in_order(value: Constant | None) -> tuple[int, Constant]:
     return (int(isinstance(value, str)), value)
 
 
-def answer_line(answer: HypotheticalAnswer) -> str:
-    """The answer as a line of JSON."""
-    line = {"t": answer.t, "answer": answer.answer, **answer_fields(answer)}
+def answer_line(
+    answer: HypotheticalAnswer, times: TimeFormat = POINTS, time_names: Container[str] = ()
+) -> str:
+    """The answer as a line of JSON; the values of the `time_names` are time points."""
+    values = {
+        name: times.json_value(value) if name in time_names and isinstance(value, int) else value
+        for name, value in answer.answer.items()
+    }
+    line = {"t": times.json_value(answer.t), "answer": values, **answer_fields(answer, times)}
     return json.dumps(line, ensure_ascii=False)
 
 
-def answer_fields(answer: HypotheticalAnswer) -> dict[str, object]:
+def answer_fields(answer: HypotheticalAnswer, times: TimeFormat = POINTS) -> dict[str, object]:
     """The evidence, hypotheses, restrictions and deadline of an answer as JSON fields."""
     fields: dict[str, object] = {
-        "evidence": [str(item) for item in answer.evidence],
-        "hypotheses": [str(item) for item in answer.hypotheses],
+        "evidence": [item.text(times) for item in answer.evidence],
+        "hypotheses": [item.text(times) for item in answer.hypotheses],
     }
     if answer.where:
         fields["where"] = answer.where
     if not answer.certain:
-        fields["deadline"] = answer.deadline
+        deadline = answer.deadline
+        fields["deadline"] = None if deadline is None else times.json_value(deadline)
         fields["seen"] = round(answer.seen, 3)
     return fields
 

@@ -231,6 +231,10 @@ class IntervalAnswers:
             for signature, rows in self.rows().items()
         }
 
+    def inconsistent(self) -> Iterable[int]:
+        """None: a program that this engine runs always has an answer stream."""
+        return ()
+
     def table(self) -> pa.Table:
         empty = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
         table = pa.concat_tables([empty.empty_table(), *self.tables().values()])

@@ -7,10 +7,10 @@ from functools import lru_cache
 from math import ceil
 from typing import Literal, TypeAlias, get_args
 
+from larspark.base.durations import MICROSECONDS
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import INTEGER_MAX
 from larspark.feeds.reading import OnError
-from larspark.language.window_syntax import MICROSECONDS
 from larspark.scale.job import Loaded, load
 
 Form: TypeAlias = Literal["intervals", "changes"]

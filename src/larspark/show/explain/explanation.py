@@ -1,12 +1,14 @@
 """Explanations of an atom: the proof that it holds, or what is missing for it."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, atom_text
 from larspark.base.problems import LarsparkError, Problem, Span
+from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.language import parse_formula
 from larspark.language.nodes import variables
 from larspark.language.tree import At, AtomFormula, Rule
@@ -21,6 +23,10 @@ from larspark.show.explain.until import find_until
 from larspark.show.explain.why_not import WhyNot, why_not
 from larspark.show.report import problem_json
 from larspark.show.time_axis import moment_text
+from larspark.show.time_text import times_written
+
+# An atom at a timestamp.
+_STAMPED = re.compile(r"\s*@([0-9]{4}-[0-9][0-9]-\S+)\s+(.*)", re.DOTALL)
 
 
 def compare_models(models: Sequence[Derived], goal: Element) -> ModelChoice:
@@ -83,8 +89,8 @@ class Explanation:
     """Why an atom holds, or why it does not."""
 
     answer: Proof | WhyNot
-    # The length of a time point in microseconds, where it is known.
-    tick: int | None = None
+    # How time points are written.
+    times: TimeFormat = field(default=POINTS, compare=False)
     # Warnings about the rules of the answer that look back at conclusions which are not kept.
     warnings: tuple[Problem, ...] = ()
 
@@ -94,12 +100,17 @@ class Explanation:
 
     def rows(self) -> Iterator[Row]:
         """The explanation as an indented tree."""
+        with times_written(self.times):
+            yield from list(self._rows())
+
+    def _rows(self) -> Iterator[Row]:
         if isinstance(self.answer, Proof):
             yield from proof_rows(self.answer)
         else:
             yield from why_not_rows(self.answer)
         at = self.answer.at
-        if moment := moment_text(at, self.tick):
+        moment = "" if self.times.stamps else moment_text(at, self.times)
+        if moment:
             yield Row(0, Kind.NOTE, f"time point {at} is {moment}")
         for problem in self.warnings:
             place = "" if problem.span is None else f"{problem.span.source}:{problem.span.line}: "
@@ -110,18 +121,22 @@ class Explanation:
         return tree_lines(self.rows(), people, width)
 
     def to_json(self) -> dict[str, Any]:
-        found = (
-            proof_json(self.answer) if isinstance(self.answer, Proof) else why_not_json(self.answer)
-        )
+        with times_written(self.times):
+            if isinstance(self.answer, Proof):
+                found = proof_json(self.answer)
+            else:
+                found = why_not_json(self.answer)
         if self.warnings:
             found["warnings"] = list(map(problem_json, self.warnings))
         return found
 
     def to_svg(self) -> str:
         if isinstance(self.answer, Proof):
-            title = f"why {atom_text(self.answer.element.atom)} holds at {self.answer.element.t}"
+            t = self.times.text(self.answer.element.t)
+            title = f"why {atom_text(self.answer.element.atom)} holds at {t}"
         else:
-            title = f"why {atom_text(self.answer.atom)} does not hold at {self.answer.t}"
+            when = "any time" if self.answer.t is None else self.times.text(self.answer.t)
+            title = f"why {atom_text(self.answer.atom)} does not hold at {when}"
         return tree_svg(self.rows(), title)
 
     def __str__(self) -> str:
@@ -141,6 +156,7 @@ def explain_atom(
     settings: Settings = Settings(),  # noqa: B008 - a named tuple cannot change
     *,
     when: int | None = None,
+    times: TimeFormat | None = None,
 ) -> Explanation:
     """Why an atom holds at `at`, or what is missing.
 
@@ -150,7 +166,10 @@ def explain_atom(
     elements = list(elements)
     background = frozenset(background)
     goal = Element(at if when is None else when, atom)
-    tick = None if checked.program.tick is None else checked.program.tick.microseconds
+    if times is None:
+        tick = checked.program.tick
+        microseconds = None if tick is None else tick.microseconds
+        times = TimeFormat(microseconds, applies=lambda: False)
     if models is None and checked.several_models:
         known = gather(checked, at, elements, background, settings)
         models = [answer.derived for answer in answers_at(known, at)[0]]
@@ -162,12 +181,14 @@ def explain_atom(
     if proof is not None:
         several = choice is not None and choice.total > 1 and bool(choice.models)
         proof = replace(proof, models=choice) if several else proof
-        return Explanation(proof, tick, _forgotten(checked, (step.rule for step in proof.steps)))
-    missing = why_not(checked, atom, at, elements, background, model, settings, when=when)
+        forgotten = _forgotten(checked, (step.rule for step in proof.steps))
+        return Explanation(proof, times, forgotten)
+    with times_written(times):
+        missing = why_not(checked, atom, at, elements, background, model, settings, when=when)
     if missing is None:
         note = "the model that was given holds it, but is no answer stream: no rule supports it"
         missing = WhyNot(atom, goal.t, at, (), note)
-    return Explanation(missing, tick, _forgotten(checked, _rules(missing)))
+    return Explanation(missing, times, _forgotten(checked, _rules(missing)))
 
 
 def _rules(missing: WhyNot) -> Iterator[Rule]:
@@ -195,12 +216,16 @@ def _forgotten(checked: Checked, rules: Iterable[Rule]) -> tuple[Problem, ...]:
     )
 
 
-def parse_goal(text: str) -> tuple[Atom, int | None]:
+def parse_goal(text: str, point: Callable[[str], int] = int) -> tuple[Atom, int | None]:
     """Parse the atom to explain: `p(a)`, or `@17 p(a)` for another time point.
+
+    That one may also be a timestamp, which `point` turns into a time point.
 
     >>> parse_goal("@43 exp(a3, m)")
     (Atom(predicate='exp', args=('a3', 'm')), 43)
     """
+    if stamped := _STAMPED.fullmatch(text):
+        return parse_goal(stamped[2])[0], point(stamped[1])
     parsed = parse_formula(text, "<atom>")
     if parsed.formula is None:
         raise LarsparkError(parsed.problems)

@@ -32,6 +32,7 @@ from larspark.show.explain.proof import element_text, interval_text
 from larspark.show.explain.reasons import group_of
 from larspark.show.explain.substitute import substitute
 from larspark.show.explain.support import Support
+from larspark.show.time_text import time_text
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -130,7 +131,9 @@ class NearMisses:
     def _whereabouts(self, seen: _Seen, point: int | None) -> Near:
         evaluation = self._evaluation
         if seen.stream.is_empty:
-            return Near((2, 0), f"{seen.window_text} has no time points at {evaluation.at}")
+            return Near(
+                (2, 0), f"{seen.window_text} has no time points at {time_text(evaluation.at)}"
+            )
         numbers = list(self._support.presences(seen.pattern, evaluation.stream))
         if not numbers:
             return self._others(seen)
@@ -159,8 +162,8 @@ class NearMisses:
         when = "last" if t < point else "next"
         verb = "was" if t < point else "is"
         side = "before" if t < point else "after"
-        distance = f"{count(gap, 'time point')} {side} {point}"
-        return Near((0, gap), f"the {when} {atom_text(atom)} {verb} at {t}, {distance}")
+        distance = f"{count(gap, 'time point')} {side} {time_text(point)}"
+        return Near((0, gap), f"the {when} {atom_text(atom)} {verb} at {time_text(t)}, {distance}")
 
     def _gap(self, number: int, stream: Stream) -> int:
         t = self._evaluation.element(number).t
@@ -177,9 +180,9 @@ class NearMisses:
                 return self._left_out(number, part, outer)
             t, atom = self._evaluation.element(number)
             gap = count(self._gap(number, inner), "time point")
-            where = f"the last {atom_text(atom)} was at {t}, {gap} too early"
+            where = f"the last {atom_text(atom)} was at {time_text(t)}, {gap} too early"
             if t > inner.start:
-                where = f"the next {atom_text(atom)} is at {t}, {gap} too late"
+                where = f"the next {atom_text(atom)} is at {time_text(t)}, {gap} too late"
             return Near((0, self._gap(number, inner)), f"{where} for {_brackets(part)}")
         return DOES_NOT_HOLD
 
@@ -188,7 +191,7 @@ class NearMisses:
         t, atom = self._evaluation.element(number)
         text = _brackets(part)
         if not isinstance(part.window, TupleWindow):
-            return Near((1, 0), f"@{t} {atom_text(atom)} is not in {text}")
+            return Near((1, 0), f"@{time_text(t)} {atom_text(atom)} is not in {text}")
         window = ground_window(part.window, part.body, {})
         members = outer.bits & outer.universe.arrived
         if isinstance(window, GroupWindow):
@@ -198,7 +201,9 @@ class NearMisses:
         after = [n for n in later if self._evaluation.element(n).t <= self._evaluation.at]
         kept = f"{text} keeps {part.window.past}"
         came = f"{count(len(after), 'tuple')} came after it and {kept}"
-        return Near((0, len(after)), f"the last {atom_text(atom)} was at {t}, but {came}")
+        return Near(
+            (0, len(after)), f"the last {atom_text(atom)} was at {time_text(t)}, but {came}"
+        )
 
     def _others(self, seen: _Seen) -> Near:
         """No such atom anywhere: what is there of its predicate?"""
@@ -224,7 +229,8 @@ class NearMisses:
         """Where is an atom missing that should be there always?"""
         name = atom_text(seen.pattern)
         if seen.stream.is_empty:
-            return Near((2, 0), f"{seen.window_text} has no time points at {self._evaluation.at}")
+            at = time_text(self._evaluation.at)
+            return Near((2, 0), f"{seen.window_text} has no time points at {at}")
         if seen.stream.end is None:
             return DOES_NOT_HOLD
         there = {
@@ -259,7 +265,7 @@ class NearMisses:
             case [Window(bounds=Bounds(past=int() as past, every=1))] if (
                 latest.atom.signature in self._evaluation.checked.inputs
             ):
-                text += f", and stays there until {latest.t + past}"
+                text += f", and stays there until {time_text(latest.t + past)}"
             case _:
                 pass
         return Near((0, len(numbers)), text)
@@ -292,7 +298,7 @@ def listing(points: Sequence[int]) -> str:
     >>> listing([3]), listing([3, 4]), listing([3, 4, 7, 8, 9])
     ('3', '3 and 4', '3, 4, 7 and two others')
     """
-    shown = [str(point) for point in points[:3]]
+    shown = [time_text(point) for point in points[:3]]
     if len(points) > 3:
         return f"{', '.join(shown)} and {count(len(points) - 3, 'other')}"
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -19,6 +19,7 @@ from larspark.show.explain.proof import (
     interval_text,
 )
 from larspark.show.explain.why_not import Miss, WhyNot
+from larspark.show.time_text import time_text
 
 # Deeper parts of a proof are omitted; they can be explained separately.
 DEPTH_LIMIT = 80
@@ -90,7 +91,7 @@ def proof_rows(proof: Proof) -> Iterator[Row]:
 
 def why_not_rows(answer: WhyNot, depth: int = 0, last: bool = True) -> Iterator[Row]:
     """What is missing, rule by rule."""
-    when = "at any time" if answer.t is None else f"at {answer.t}"
+    when = "at any time" if answer.t is None else f"at {time_text(answer.t)}"
     yield Row(depth, Kind.CONCLUSION, f"{atom_text(answer.atom)} does not hold {when}", "", last)
     if answer.note:
         yield Row(depth + 1, Kind.MISSING, answer.note)
@@ -155,7 +156,8 @@ def runs(elements: Sequence[Element]) -> Iterator[str]:
         start = times[0]
         for t, following in zip(times, [*times[1:], None], strict=True):
             if following != t + 1:
-                yield f"@{start} {text}" if start == t else f"@{start}-{t} {text}"
+                span = time_text(start) if start == t else f"{time_text(start)}-{time_text(t)}"
+                yield f"@{span} {text}"
                 start = t if following is None else following
 
 
@@ -170,9 +172,9 @@ def _rule_aside(rule: Rule, substitution: Sequence[tuple[str, Constant]]) -> str
 
 
 def _conclusion(element: Element, proof: Proof) -> str:
-    text = f"{atom_text(element.atom)} at {element.t}"
+    text = f"{atom_text(element.atom)} at {time_text(element.t)}"
     seen_from_elsewhere = element == proof.element and element.t != proof.at
-    return f"{text}, seen from {proof.at}" if seen_from_elsewhere else text
+    return f"{text}, seen from {time_text(proof.at)}" if seen_from_elsewhere else text
 
 
 def _aside(proof: Proof, step: Step | None, known: bool, depth: int) -> str:
@@ -201,7 +203,7 @@ def until_text(until: Until) -> str:
     if until.last is None:
         return "holds for ever if nothing more arrives"
     least = "" if until.certain else "at least "
-    return f"holds {least}until {until.last} if nothing more arrives"
+    return f"holds {least}until {time_text(until.last)} if nothing more arrives"
 
 
 def models_text(models: ModelChoice) -> str:

@@ -13,6 +13,7 @@ from larspark.base.terms import Constant, constant_text
 from larspark.language.tree import AggregateFunction, Rule
 from larspark.logic.aggregates import Tuple, aggregate_value
 from larspark.logic.values import order_key
+from larspark.show.time_text import time_text
 
 
 class Given(StrEnum):
@@ -48,7 +49,7 @@ class Absence:
 
     def __str__(self) -> str:
         if self.start == self.end:
-            return f"no {atom_text(self.atom)} at {self.start}"
+            return f"no {atom_text(self.atom)} at {time_text(self.start)}"
         return f"no {atom_text(self.atom)} in {interval_text(self.start, self.end)}"
 
 
@@ -166,10 +167,10 @@ def interval_text(start: int, end: int | None) -> str:
     ('[5,25]', '[5,∞)', '[]')
     """
     if end is None:
-        return f"[{start},∞)"
-    return f"[{start},{end}]" if start <= end else "[]"
+        return f"[{time_text(start)},∞)"
+    return f"[{time_text(start)},{time_text(end)}]" if start <= end else "[]"
 
 
 def element_text(element: Element) -> str:
     """Write an element with its time: `@17 hot(m3)`."""
-    return f"@{element.t} {atom_text(element.atom)}"
+    return f"@{time_text(element.t)} {atom_text(element.atom)}"

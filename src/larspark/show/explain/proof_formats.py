@@ -13,6 +13,7 @@ from larspark.show.explain.proof import Proof, Step, element_text
 from larspark.show.explain.why_not import Miss, WhyNot
 from larspark.show.svg import CHARACTER, label, line, picture
 from larspark.show.terminal import printable
+from larspark.show.time_text import time_json
 
 
 def proof_json(proof: Proof) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def proof_json(proof: Proof) -> dict[str, Any]:
         node["because"] = [_conclusion(derived) for derived in below]
         children = zip(node["because"], below, strict=True)
         pending.extend(reversed([(child, derived, depth + 1) for child, derived in children]))
-    root["evaluated_at"] = proof.at
+    root["evaluated_at"] = time_json(proof.at)
     root["evidence"] = list(map(element_text, proof.facts))
     root.update(_future(proof))
     return root
@@ -50,8 +51,12 @@ def proof_json(proof: Proof) -> dict[str, Any]:
 
 def why_not_json(answer: WhyNot) -> dict[str, Any]:
     """Why an atom does not hold, as nested objects."""
-    found: dict[str, Any] = {"atom": atom_text(answer.atom), "at": answer.t, "holds": False}
-    found["evaluated_at"] = answer.at
+    found: dict[str, Any] = {
+        "atom": atom_text(answer.atom),
+        "at": time_json(answer.t),
+        "holds": False,
+    }
+    found["evaluated_at"] = time_json(answer.at)
     if answer.note:
         found["note"] = answer.note
     found["rules"] = [_miss(miss) for miss in answer.misses]
@@ -59,7 +64,7 @@ def why_not_json(answer: WhyNot) -> dict[str, Any]:
 
 
 def _conclusion(element: Element) -> dict[str, Any]:
-    return {"atom": atom_text(element.atom), "at": element.t}
+    return {"atom": atom_text(element.atom), "at": time_json(element.t)}
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -76,7 +81,11 @@ def _step(step: Step) -> dict[str, Any]:
         "remembered": [element_text(fact) for part in parts for fact in part.remembered],
         "background": [atom_text(atom) for part in parts for atom in part.background],
         "absent": [
-            {"atom": atom_text(absence.atom), "from": absence.start, "to": absence.end}
+            {
+                "atom": atom_text(absence.atom),
+                "from": time_json(absence.start),
+                "to": time_json(absence.end),
+            }
             for part in parts
             for absence in part.absent
         ],
@@ -91,7 +100,7 @@ def _step(step: Step) -> dict[str, Any]:
             if part.collected is not None
         ],
         "windows": [
-            {"window": span.text, "from": span.start, "to": span.end}
+            {"window": span.text, "from": time_json(span.start), "to": time_json(span.end)}
             for part in parts
             for span in part.windows
         ],
@@ -102,7 +111,7 @@ def _future(proof: Proof) -> dict[str, Any]:
     """What is known about the time after the evaluation, and about other answer streams."""
     found: dict[str, Any] = {}
     if proof.until is not None:
-        found["until"] = proof.until.last
+        found["until"] = time_json(proof.until.last)
         found["until_certain"] = proof.until.certain
     found["ends"] = list(proof.ends)
     if proof.models is not None:

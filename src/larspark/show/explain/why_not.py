@@ -31,6 +31,7 @@ from larspark.show.explain.near_miss import Near, NearMisses
 from larspark.show.explain.rule_support import head_conditions
 from larspark.show.explain.substitute import substitute
 from larspark.show.explain.support import Support
+from larspark.show.time_text import time_text
 
 # So many ways to match the first part of a body are followed to find out what is missing next.
 MATCH_LIMIT = 200
@@ -94,7 +95,8 @@ def why_not(
         # Only what can matter to the goal is evaluated, but near misses may lie anywhere.
         answers, remembered = answers_at(narrow(known, Element(t, atom), at), at, t)
         if not answers:
-            note = f"there is no answer stream at {at}: constraints or negation forbid all of them"
+            forbidden = "constraints or negation forbid all of them"
+            note = f"there is no answer stream at {time_text(at)}: {forbidden}"
             return WhyNot(atom, t, at, (), note)
         model = next((a for a in answers if atom not in a.at(t)), answers[0]).derived
     evaluation = lay_over(known, at, model, remembered)
@@ -135,7 +137,7 @@ class _Search:
         if signature in checked.background_signatures:
             return f"{signature} is background data, which has no {text}"
         if signature in checked.derived:
-            place = "" if t == self._evaluation.at else f" at {t}"
+            place = "" if t is None or t == self._evaluation.at else f" at {time_text(t)}"
             return f"no rule has a head that can be {text}{place}"
         known = [str(other) for other in (*checked.derived, *checked.inputs)]
         close = get_close_matches(str(signature), known, 1)

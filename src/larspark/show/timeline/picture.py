@@ -9,6 +9,7 @@ from larspark.base.atoms import Atom
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.spelling import Vocabulary
+from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.run.protocol import Settings
 from larspark.run.replay import intervals, replay, up_to
 from larspark.run.session import Session
@@ -31,15 +32,19 @@ class Picture:
 
     def to_json(self) -> list[dict[str, Any]]:
         """The rows as data: intervals for atoms, values for curves, one interval for a window."""
-        lanes: list[dict[str, Any]] = [
-            {"lane": lane.label, "origin": lane.origin.value, "intervals": lane.intervals}
-            | ({"values": lane.curve} if lane.curve else {})
-            for lane in self.timeline.lanes
-        ]
-        return lanes + [
-            {"window": span.text, "from": span.start, "to": span.end}
-            for span in self.timeline.windows
-        ]
+        t = self.timeline.times.json_value
+        rows: list[dict[str, Any]] = []
+        for lane in self.timeline.lanes:
+            spans = [(t(first), t(last)) for first, last in lane.intervals]
+            rows.append({"lane": lane.label, "origin": lane.origin.value, "intervals": spans})
+            if lane.curve:
+                rows[-1]["values"] = [
+                    (t(first), t(last), value) for first, last, value in lane.curve
+                ]
+        for span in self.timeline.windows:
+            end = None if span.end is None else t(span.end)
+            rows.append({"window": span.text, "from": t(span.start), "to": end})
+        return rows
 
     def to_svg(self) -> str:
         return timeline_svg(self.timeline)
@@ -71,6 +76,7 @@ def picture_run(
     batches: Iterable[AnyBatch],
     settings: Settings,
     scene: Scene,
+    times: TimeFormat = POINTS,
 ) -> Picture:
     """The facts of a stream and what a program derives from them."""
     read = list(batches)
@@ -86,7 +92,6 @@ def picture_run(
         timeline_end = None if checked.future_heads else end
         windows = window_spans(checked.rules, known, (session.start, timeline_end), scene.at)
     names = {signature.predicate for signature in (*checked.inputs, *checked.derived)}
-    tick = checked.program.tick
     return _draw(
         elements,
         found,
@@ -94,16 +99,18 @@ def picture_run(
         (session.start, session.answered),
         names,
         windows,
-        None if tick is None else tick.microseconds,
+        times,
     )
 
 
-def picture_stream(batches: Iterable[AnyBatch], scene: Scene, tick: int | None = None) -> Picture:
+def picture_stream(
+    batches: Iterable[AnyBatch], scene: Scene, times: TimeFormat = POINTS
+) -> Picture:
     """The facts of a stream alone."""
     read = list(batches)
     last = max((batch.last_t for batch in read if batch.last_t is not None), default=None)
     end = last if scene.to is None else scene.to
-    return _draw(_elements(read, scene), (), scene, (None, end), set(), (), tick)
+    return _draw(_elements(read, scene), (), scene, (None, end), set(), (), times)
 
 
 def _draw(
@@ -113,7 +120,7 @@ def _draw(
     extent: tuple[int | None, int | None],
     names: set[str],
     windows: Sequence[WindowSpan],
-    tick: int | None,
+    times: TimeFormat,
 ) -> Picture:
     _check_names(scene.only, names | {atom.predicate for _, atom in elements})
     start, end = extent if scene.view is None else scene.view
@@ -124,7 +131,7 @@ def _draw(
             start=start,
             end=end,
             windows=windows,
-            tick=tick,
+            times=times,
         )
     )
 

@@ -1,11 +1,12 @@
 """The layout of a timeline, and its text form: dots for facts, bars or curves for the rest."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.markup import escape
 
 from larspark.base.atoms import Atom
+from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.terminal import printable
 from larspark.show.time_axis import Axis
@@ -25,14 +26,14 @@ _HEIGHTS = "▁▂▃▄▅▆▇█"
 class Timeline:
     """Lanes over the time points from `start` to `end`, perhaps with windows below them.
 
-    `tick` is the length of a time point in microseconds, where it is known.
+    `times` says how time points are written.
     """
 
     start: int
     end: int
     lanes: tuple[Lane, ...]
     windows: tuple[WindowSpan, ...] = ()
-    tick: int | None = None
+    times: TimeFormat = field(default=POINTS, compare=False)
 
 
 def timeline(
@@ -42,7 +43,7 @@ def timeline(
     start: int | None = None,
     end: int | None = None,
     windows: Sequence[WindowSpan] = (),
-    tick: int | None = None,
+    times: TimeFormat = POINTS,
     most_rows: int = MOST_ROWS,
 ) -> Timeline:
     """Lay out facts and the intervals of derived atoms, as `run --as intervals` gives them.
@@ -53,15 +54,15 @@ def timeline(
     """
     facts = [(atom, t, t) for t, atom in elements]
     derived = list(intervals)
-    times = [t for _, begin, stop in (*facts, *derived) for t in (begin, stop)]
-    first = min(times, default=0) if start is None else start
-    last = max(times, default=first) if end is None else end
+    covered = [t for _, begin, stop in (*facts, *derived) for t in (begin, stop)]
+    first = min(covered, default=0) if start is None else start
+    last = max(covered, default=first) if end is None else end
     groups = (
         (Origin.FACT, spans_within(facts, first, last)),
         (Origin.DERIVED, spans_within(derived, first, last)),
     )
     lanes = lay_out(groups, most_rows)
-    return Timeline(first, max(first, last), tuple(lanes), tuple(windows), tick)
+    return Timeline(first, max(first, last), tuple(lanes), tuple(windows), times)
 
 
 def timeline_lines(shown: Timeline, width: int, people: bool) -> Iterator[str]:
@@ -89,7 +90,7 @@ def timeline_lines(shown: Timeline, width: int, people: bool) -> Iterator[str]:
     per_column = -(-points // columns)
     wide = min(_WIDEST_POINT, max(1, columns // points))
     columns = -(-points // per_column)
-    axis = Axis(shown.start, shown.end, shown.tick)
+    axis = Axis(shown.start, shown.end, shown.times)
     yield _line("", side, axis.line(columns, per_column, wide), "dim" if people else "")
     for lane in shown.lanes:
         draw = _curve if lane.curve else _cells

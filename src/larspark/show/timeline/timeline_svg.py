@@ -45,7 +45,7 @@ def timeline_svg(shown: Timeline) -> str:
     scale = _Scale(shown, 2 * MARGIN + CHARACTER * min(longest, LABEL_LENGTH))
     rows = len(shown.lanes) + len(shown.windows)
     height = 2 * MARGIN + LANE_HEIGHT * (rows + 1)
-    axis = Axis(shown.start, shown.end, shown.tick)
+    axis = Axis(shown.start, shown.end, shown.times)
     parts = [
         *_axis(axis, scale, height),
         *(part for n, lane in enumerate(shown.lanes) for part in _lane(lane, n, scale)),
