@@ -211,6 +211,7 @@ def test_through_a_broker_that_is_killed_the_counts_add_up_and_answers_equal_the
     broker.start()
     place = f"mqtt://127.0.0.1:{broker.port}"
     words = ("--clock", "100ms", "--as", "changes", "--record", "facts.jsonl", "-o", "o.jsonl")
+    words = (*words, "--times", "points")
     run = Run(folder, "--stream", f"{place}/events", *words)
     run.wait_for("subscribed", "err")
     client = Client(CallbackAPIVersion.VERSION2)
