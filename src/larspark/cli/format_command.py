@@ -10,7 +10,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.app import app
 from larspark.cli.options import existing
 from larspark.language.collector import MAX_CHARACTERS
-from larspark.language.layout import laid_out
+from larspark.language.formatting import laid_out
 
 
 @app.command(

@@ -14,7 +14,7 @@ from pygls.workspace import PositionCodec
 from larspark import __version__
 from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem, Severity, Span
-from larspark.language.layout import laid_out
+from larspark.language.formatting import laid_out
 from larspark.lsp.document import Document, Replacement
 from larspark.lsp.features import (
     TOKEN_KINDS,

@@ -10,7 +10,7 @@ from tests.strategies import programs
 
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program, program_text
-from larspark.language.layout import laid_out
+from larspark.language.formatting import laid_out
 from larspark.language.source import Source
 from larspark.language.tokens import tokenize
 from larspark.language.tree import Program
