@@ -1,6 +1,7 @@
 """Queries and encodings written by hand mean what the programs mean, by the definitions."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,26 +9,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.bench import interval_workloads as laser
+from larspark.bench import number_workloads as numbers
 from larspark.bench.by_clingo import Clingo
 from larspark.bench.by_duckdb import DuckDB
 from larspark.bench.by_polars import Polars
 from larspark.bench.checksums import Answer, at_times, checksum, of_atoms
 from larspark.bench.generated_streams import Facts, stream
 from larspark.bench.interval_contestant import TickByTick, WholeTimeline
+from larspark.bench.suite import AGGREGATES
 from larspark.bench.workload import Contestant, Workload
 from larspark.run.session import Session
 
+NUMBERS = {
+    f"{name} {function}": partial(make, function)
+    for name, make in (("time", numbers.time_window), ("tuples", numbers.tuple_window))
+    for function in AGGREGATES
+}
 WORKLOADS: dict[str, Callable[[int, int], Workload]] = {
     "diamond": laser.diamond,
     "box": laser.box,
     "join": laser.join,
     "cooling": laser.cooling,
 }
-CONTESTANTS: list[Callable[[Workload], Contestant]] = [
+WITHOUT_CLINGO: list[Callable[[Workload], Contestant]] = [
     TickByTick,
     WholeTimeline,
     Polars,
     DuckDB,
+]
+CONTESTANTS: list[Callable[[Workload], Contestant]] = [
+    *WITHOUT_CLINGO,
     lambda workload: Clingo(workload, evaluations=workload.facts.last),
 ]
 
@@ -40,7 +51,7 @@ def by_definition(workload: Workload) -> Answer:
 
 def agree(workload: Workload) -> None:
     expected = by_definition(workload)
-    for make in CONTESTANTS:
+    for make in CONTESTANTS if workload.measure is None else WITHOUT_CLINGO:
         contestant = make(workload)
         due = expected if contestant.times is None else at_times(expected, contestant.times)
         assert checksum(contestant.answer()) == checksum(due), contestant.name
@@ -50,6 +61,16 @@ def agree(workload: Workload) -> None:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_all_contestants_give_the_answer_of_the_definitions(name: str, window: int) -> None:
     agree(WORKLOADS[name](window, 6, measured=6))
+
+
+@pytest.mark.parametrize("window", [1, 3])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_are_those_of_the_definitions(name: str, window: int) -> None:
+    agree(NUMBERS[name](window, 6, measured=6))
+
+
+def test_sessions_are_those_of_the_definitions() -> None:
+    agree(numbers.sessions(1, 3, measured=12))
 
 
 @st.composite
@@ -75,3 +96,14 @@ def test_they_agree_on_streams_they_were_not_written_for(
     largest = 200 if name == "cooling" else 3
     facts = data.draw(other_streams(*signature, largest))
     agree(Workload(model.program, facts, window, 1, model.by_hand))
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(1, 4), st.data())
+@pytest.mark.parametrize("name", [*NUMBERS, "sessions"])
+def test_numbers_agree_on_streams_they_were_not_written_for(
+    name: str, window: int, data: st.DataObject
+) -> None:
+    model = NUMBERS.get(name, numbers.sessions)(window, 3, measured=3)
+    facts = data.draw(other_streams("load", 2, 3))
+    agree(Workload(model.program, facts, window, 1, model.by_hand, measure=model.measure))

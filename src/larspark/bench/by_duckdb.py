@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from larspark.base.atoms import Signature
 from larspark.bench.checksums import Answer, Rows
+from larspark.bench.number_queries import in_sql
 from larspark.bench.workload import Run, Stopwatch, Workload
 
 # `islands` merges the facts of an atom that are at most `reach` apart into one row, `coalesced` its
@@ -92,8 +93,8 @@ class DuckDB:
         self._workload = workload
         self._connection = duckdb.connect()
         for signature, table in workload.facts.segments:
-            names = ["t", *(f"a{place}" for place in range(signature.arity))]
-            self._load(signature.predicate, table.drop_columns(["seq"]).rename_columns(names))
+            names = ["t", "seq", *(f"a{place}" for place in range(signature.arity))]
+            self._load(signature.predicate, table.rename_columns(names))
         self._do(_MACROS.substitute(name="1", keys="a0"))
         self._do(_MACROS.substitute(name="2", keys="a0, a1"))
         self._do(f"SET VARIABLE size = {workload.window}")
@@ -131,7 +132,10 @@ class DuckDB:
                     Signature("veryHot", 1): _SOME.format(1, "hot", _SIZE),
                     Signature("veryCold", 1): _SOME.format(1, "cold", _SIZE),
                 }
-            case None:
+            case "numbers" if (measure := self._workload.measure) is not None:
+                query = in_sql(measure, self._workload.window, self._workload.facts.last)
+                return {Signature("q", 2): query}
+            case _:
                 raise ValueError("this workload has no hand-written query")
 
     def answer(self) -> Answer:

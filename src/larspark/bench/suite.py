@@ -9,7 +9,7 @@ from itertools import product
 from typing import Protocol, TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.bench import feed_speed, first_answer, hypothetical_speed
+from larspark.bench import feed_speed, first_answer, hypothetical_speed, number_workloads
 from larspark.bench import interval_workloads as workloads
 from larspark.bench import soak as soak_runs
 from larspark.bench import ticker_workloads as ticker
@@ -25,10 +25,13 @@ from larspark.bench.contest import (
     contest,
 )
 from larspark.bench.workload import Workload
+from larspark.language.tree import AggregateFunction
 
 ALL = (INTERVAL, WHOLE, POLARS, DUCKDB, CLINGO)
 ENGINE = (INTERVAL, WHOLE)
 WITHOUT_CLINGO = (INTERVAL, WHOLE, POLARS, DUCKDB)
+
+AGGREGATES: tuple[AggregateFunction, ...] = ("count", "sum", "avg", "min", "max")
 
 _GAP = 1_000_000
 _RULES = (1, 10, 100)
@@ -82,6 +85,25 @@ class Flatness:
                 yield _with(one, flatness=round(flatness, 2))
 
 
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """An aggregate of 200 groups, over windows that do not matter for the number of facts."""
+
+    make: Callable[..., Workload]
+    function: AggregateFunction
+
+    def __call__(self, bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
+        small: dict[str, float] = {}
+        for window in (1, 80) if quick else (1, 80, 10_000):
+            workload = self.make(self.function, window, 800)
+            for one in contest(
+                bench, workload, WITHOUT_CLINGO, repetitions=_repetitions(quick), progress=progress
+            ):
+                time = float(one.more["cpu_ns_per_fact"])
+                flatness = time / small.setdefault(one.engine, time)
+                yield _with(one, flatness=round(flatness, 2))
+
+
 diamond = Grid(workloads.diamond, ALL)
 box = Grid(workloads.box, ALL)
 join = Grid(workloads.join, ALL)
@@ -100,6 +122,8 @@ flat_box = Flatness(workloads.flat_box)
 flat_join = Flatness(workloads.flat_join)
 flat_negation = Flatness(workloads.flat_negation)
 flat_tuples = Flatness(workloads.flat_tuples)
+
+sessions = Grid(number_workloads.sessions, WITHOUT_CLINGO, (800,), (5, 20), (800,), (5,))
 
 sparse = Grid(workloads.sparse, ENGINE, (1,), workloads.WINDOWS, (1,), (80,))
 
@@ -240,6 +264,15 @@ _BENCHMARKS = (
     Benchmark("flat/join", "window 80 against window 1", flat_join),
     Benchmark("flat/negation", "window 80 against window 1", flat_negation),
     Benchmark("flat/tuples", "window 80 against window 1", flat_tuples),
+    *(
+        Benchmark(f"numbers/{kind}/{function}", f"the {function} of {kind} windows by key", series)
+        for kind, make in (
+            ("time", number_workloads.time_window),
+            ("tuples", number_workloads.tuple_window),
+        )
+        for function, series in ((name, Numbers(make, name)) for name in AGGREGATES)
+    ),
+    Benchmark("numbers/sessions", "the size of finished sessions by key", sessions),
     Benchmark("sparse", "one fact at every time point, three rules", sparse),
     Benchmark("gap", "a million time points without input", gap),
     Benchmark("soak", "ten million facts over a million time points", soak),

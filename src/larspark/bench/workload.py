@@ -15,9 +15,17 @@ from larspark.base.problems import LarsparkError, Severity
 from larspark.bench.checksums import Answer
 from larspark.bench.generated_streams import Facts
 from larspark.language import parse_program
+from larspark.language.tree import AggregateFunction
 
 # The workloads that have hand-written queries and encodings.
-ByHand: TypeAlias = Literal["diamond", "box", "join", "cooling"]
+ByHand: TypeAlias = Literal["diamond", "box", "join", "cooling", "numbers"]
+
+
+class Measure(NamedTuple):
+    """A number of every group, over a kind of windows."""
+
+    function: AggregateFunction
+    window: Literal["time", "tuples", "sessions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,8 @@ class Workload:
     heads: tuple[str, ...] = ("q",)
     # Time points before the measurement starts; None: until the window has filled.
     settling: int | None = None
+    # What the workload "numbers" asks for.
+    measure: Measure | None = None
 
     def checked(self) -> Checked:
         return checked_program(self.program)
