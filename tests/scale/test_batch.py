@@ -8,8 +8,9 @@ import pytest
 from tests.scale import keyed_programs
 from tests.scale.piecewise import Interval, arrivals, local_answers
 
-from larspark.base.atoms import atom_text
+from larspark.base.atoms import Element, atom_text
 from larspark.base.problems import LarsparkError
+from larspark.language import parse_atom
 from larspark.run.protocol import Settings
 from larspark.scale.grid import RequestedCuts
 from larspark.scale.job import prepare
@@ -59,6 +60,18 @@ def test_random_programs_agree_with_the_local_engine(spark: Any) -> None:
         tried.add((shards, slices))
     assert {1, 2, 5} == {shards for shards, _ in tried}
     assert {1, 2, 3, 4} == {slices for _, slices in tried}
+
+
+def test_numbers_agree_with_the_local_engine(spark: Any) -> None:
+    program = "n(S, N) :- N = sum of V in [9] temp(S, V) by S. n(N) :- N = count of [3] temp(_, _)."
+    readings = [(t, f"temp(s{t % 7},{t * t % 13 - 6.5})", t) for t in range(300)]
+    frame = spark.createDataFrame(readings, "t long, atom string, n long")
+    by_time = collected(run(program, frame, time="t", order="n", slices=3))
+    by_key = collected(run(program.split(". ")[0] + ".", frame, time="t", order="n", shards=3))
+    whole = prepare(program, [], "auto", Settings(), RequestedCuts(1, 1))
+    elements = [Element(t, parse_atom(text)) for t, text, _ in readings]
+    assert by_time == local_answers(whole, elements, None)
+    assert by_key == [row for row in by_time if "," in row[0]]
 
 
 def test_shards_and_slices_never_change_the_answers(spark: Any) -> None:
