@@ -68,8 +68,10 @@ def test_a_negation_subtracts_one_store_and_retracts_by_the_other() -> None:
         ("q(X+1) :- p(X), X * 2 > 7.", "      where X*2 > 7"),
         ("q(X) :- p(X), k(X).", "  background data, 1 rows"),
         ("#remember q/1. q(X) :- p(X).", "  2. remember store 1"),
-        ("q(N) :- N = count of [5] p(_).", "  3. count of tuples1/2"),
-        ("q(N) :- N = count of [5] p(_).", "  2. store 3 into store 2, store 4"),
+        ("q(X,N) :- N = count of [5] p(X) by X.", "  1. count of tuples1/2"),
+        ("q(X,N) :- N = count of [5] p(X) by X.", "  1. change store 1"),
+        ("q(N) :- N = count of [5] p(_).", "  1. change store 1 into store 2"),
+        ("q(N) :- N = #count{ X : p(X), not c(X) }.", "  4. count of tuples1/1"),
     ],
 )
 def test_every_kind_of_node_has_a_line(text: str, line: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from larspark.base.terms import Constant
 from larspark.language.tree import AggregateFunction
+from larspark.run.interval.firing import Pending
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.accumulate import add_tuples, advance_groups, rebuild_groups
 from larspark.run.interval.kernels.addressing import address_of
@@ -69,7 +70,8 @@ from larspark.run.interval.kernels.saved_groups import (
     load_groups,
     take_members,
 )
-from larspark.run.interval.nodes import Distinct, State
+from larspark.run.interval.nodes import Node, State
+from larspark.run.interval.row_programs import all_columns
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import grown
 
@@ -104,9 +106,11 @@ class AggregateGroups:
         self._width = width
         self._clock = clock
         self._constants = constants
-        self._pending: list[tuple[int, Ints]] = []
-        self.values: Distinct | None = None
-        self.present: Distinct | None = None
+        self._all_columns = all_columns(width + 1)
+        # What rules derive, and tuples: they wait until the stage runs.
+        self.pending: list[Pending] = []
+        self.values: Node | None = None
+        self.present: Node | None = None
         # What kernels receive; it keeps its address.
         self._header = np.zeros(GROUP_HEADER_SIZE, np.int64)
         self._header[[FUNCTION, RETRACTS, START]] = _NUMBERS[function], retracts, clock.start
@@ -151,16 +155,17 @@ class AggregateGroups:
 
     def receive(self, sign: int, batch: Ints) -> None:
         """Take tuples in, until the stage runs."""
-        self._pending.append((sign, batch))
+        self.pending.append((sign, batch, self._all_columns))
 
     def run(self) -> None:
         """Bring all groups up to the clock."""
         self._header[WITH_PRESENT] = self.present is not None
-        for sign, batch in self._pending:
-            self._reserve(len(batch))
-            table = self._numbers_of(batch)
-            add_tuples.run(self._header, batch, table, sign, self._clock.floor)
-        self._pending.clear()
+        for sign, batch, program in self.pending:
+            rows = batch if program is self._all_columns else program(batch)
+            self._reserve(len(rows))
+            table = self._numbers_of(rows)
+            add_tuples.run(self._header, rows, table, sign, self._clock.floor)
+        self.pending.clear()
         while True:
             self._advance()
             shortage = int(self._header[SHORTAGE])

@@ -318,6 +318,8 @@ class IntervalEngine(ListedModels):
                 network.import_derived(name, chunk.rows)
             elif name in elements:
                 network.feed(name, elements[name].rows)
+            elif name in network.distinct_inputs:
+                network.feed(name, distinct_elements(chunk).rows)
             else:
                 network.feed(name, self._sieve.rows(name, chunk))
         network.work()

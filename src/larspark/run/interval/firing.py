@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -60,6 +60,12 @@ class Tally:
 Pending: TypeAlias = tuple[int, Ints, RowProgram]
 
 
+class Target(Protocol):
+    """Keeps what rules derive until its stage runs."""
+
+    pending: list[Pending]
+
+
 class Head:
     """Derived rows of a predicate, pending until its stage runs."""
 
@@ -98,7 +104,7 @@ class Firing:
     # The last step, run by the store of the head when it adds the rows.
     program: RowProgram
     sign: int
-    head: Head
+    head: Target
     tally: Tally
     clock: Clock
     needs: tuple[Store, ...]

@@ -196,6 +196,8 @@ class Network:
     clock: Clock
     tally: Tally
     inputs: dict[Signature, Fan] = field(default_factory=dict)
+    # Inputs of which every element is inserted once.
+    distinct_inputs: set[Signature] = field(default_factory=set)
     # Rows derived by the engines of other stages.
     imported: dict[Derived, Distinct] = field(default_factory=dict)
     windows: list[TupleNode] = field(default_factory=list)

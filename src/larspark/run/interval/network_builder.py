@@ -14,6 +14,7 @@ from larspark.plan.operators import (
     Derive,
     Each,
     Group,
+    Mode,
     Plan,
     formulas,
     is_recomputed,
@@ -23,7 +24,14 @@ from larspark.plan.operators import (
 from larspark.plan.printed import derive_text
 from larspark.run.interval.aggregate_groups import AggregateGroups
 from larspark.run.interval.body_steps import JoinStep
-from larspark.run.interval.firing import Firing, Head, Stored, Tally, compile_firing
+from larspark.run.interval.firing import (
+    Firing,
+    Head,
+    Stored,
+    Tally,
+    Target,
+    compile_firing,
+)
 from larspark.run.interval.formula_nodes import Channel, Formula, FormulaBuilder, Kind, Predicate
 from larspark.run.interval.formula_shapes import Shape, shape_of, whole
 from larspark.run.interval.interning import Constants
@@ -110,7 +118,17 @@ class Builder:
         self._formulas: dict[tuple[Shape, int], Formula] = {}
         # The groups of tuples of aggregates, by the predicate of the tuples.
         self._aggregates: dict[tuple[Signature, AggregateFunction], AggregateGroups] = {}
+        # The predicates of tuples, and the rules of those that need no store.
+        self._tuples = {
+            seen.atom.signature
+            for group in plan.groups
+            for rule in group.rules
+            if isinstance(rule.source, Collect)
+            for seen, _ in formulas(rule.source)
+        }
+        self._passed_on: dict[Signature, tuple[Derive, bool]] = {}
         looked_up = looked_up_shapes(plan)
+        self._looked_up = {shape.signature for shape in looked_up}
         if exchange is not None:
             looked_up |= {whole(derived.signature) for derived in exchange.waiting}
         self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
@@ -133,12 +151,14 @@ class Builder:
             self._given(signature)
         retracting = retracting_rules(self._plan, hindsight=self._clock.hindsight, push=self._push)
         for group, rules in zip(self._plan.groups, retracting, strict=True):
+            self._predicates.update((signature, Predicate()) for signature in group.predicates)
             collect = group.rules[0].source
             if isinstance(collect, Collect):
-                self._predicates[group.predicates[0]] = Predicate()
                 self._aggregate(group.rules[0], collect)
                 continue
-            self._predicates.update((signature, Predicate()) for signature in group.predicates)
+            if self._derives_tuples_once(group):
+                self._passed_on[group.predicates[0]] = (group.rules[0], rules[0])
+                continue
             memories = self._memories(group)
             if is_recomputed(group, rules):
                 self._recomputed(group, memories)
@@ -179,8 +199,11 @@ class Builder:
     def _given(self, signature: Signature) -> None:
         """A predicate that no rule derives: of the stream, of the background data, or both."""
         fan = self._network.inputs[signature] = Fan()
-        channels = [Channel(Kind.PINNED, fan, retracts=False, unique=False)]
         atoms = self._background.get(signature)
+        unique = not atoms and self._is_collected(signature)
+        if unique:
+            self._network.distinct_inputs.add(signature)
+        channels = [Channel(Kind.PINNED, fan, retracts=False, unique=unique)]
         if atoms:
             fan = Fan()
             rows = np.empty((len(atoms), TO + 1 + signature.arity), np.int64)
@@ -190,6 +213,19 @@ class Builder:
             self._network.background.append((fan, rows))
             channels.append(Channel(Kind.BACKGROUND, fan, retracts=False, unique=False))
         self._predicates[signature] = Predicate(channels)
+
+    def _is_collected(self, signature: Signature) -> bool:
+        """Does an aggregate collect elements of the predicate as they are?
+
+        Then it pays to look for elements that come again, as the tuples need no store.
+        """
+        return any(
+            formulas(rule.source)[0][0].atom.signature == signature
+            and formulas(rule.source)[0][0].mode is Mode.AT
+            for group in self._plan.groups
+            for rule in group.rules
+            if rule.atom.signature in self._tuples and len(formulas(rule.source)) == 1
+        )
 
     # Groups of predicates
 
@@ -218,28 +254,47 @@ class Builder:
     def _aggregate(self, rule: Derive, collect: Collect) -> None:
         """The values of an aggregate, or the groups that have a tuple."""
         signature, tuples = rule.atom.signature, collect.source.atom.signature
-        head = self._head(signature, False, counted=False, retracts=True)
+        found: Fan | Distinct = Fan()
+        if signature in self._looked_up:
+            found = self._head(signature, False, counted=False, retracts=True).distinct
+        else:
+            channel = Channel(Kind.PLAIN, found, retracts=True, unique=True)
+            self._predicates[signature].channels.append(channel)
         # Whether there is a tuple is known where tuples are counted or added up.
         function = collect.function or self._counting_function(tuples)
         groups = self._aggregates.get((tuples, function))
         if groups is None:
-            channel = self._predicates[tuples].channels[0]
-            groups = AggregateGroups(
-                function,
-                len(collect.group),
-                self._clock,
-                self._constants,
-                retracts=channel.retracts,
-            )
+            groups = self._groups(tuples, function, len(collect.group))
             self._aggregates[tuples, function] = groups
-            self._predicates[tuples].heads[False].distinct.consumers.append(groups)
-            self._network.keepers.append(groups)
-            self._network.labels[groups] = f"{function} of {tuples}"
-            self._network.stages.append(groups)
         if collect.function is None:
-            groups.present = head.distinct
+            groups.present = found
         else:
-            groups.values = head.distinct
+            groups.values = found
+
+    def _groups(
+        self, tuples: Signature, function: AggregateFunction, width: int
+    ) -> AggregateGroups:
+        """The groups of tuples, connected to the rule or the store that they come from."""
+        passed = self._passed_on.get(tuples)
+        retracts = self._predicates[tuples].channels[0].retracts if passed is None else passed[1]
+        groups = AggregateGroups(function, width, self._clock, self._constants, retracts=retracts)
+        if passed is None:
+            self._predicates[tuples].heads[False].distinct.consumers.append(groups)
+        else:
+            self._connect(passed[0], self._parts(passed[0], exactly=retracts), groups)
+        self._network.keepers.append(groups)
+        self._network.labels[groups] = f"{function} of {tuples}"
+        self._network.stages.append(groups)
+        return groups
+
+    def _derives_tuples_once(self, group: Group) -> bool:
+        """Are these tuples of an aggregate, each of which comes from one row of one formula?"""
+        rule = group.rules[0]
+        if len(group.rules) > 1 or rule.atom.signature not in self._tuples:
+            return False
+        if len(formulas(rule.source)) != 1 or formulas(rule.source)[0][1]:
+            return False
+        return derives_once(rule, self._parts(rule, exactly=False))
 
     def _counting_function(self, tuples: Signature) -> AggregateFunction:
         sources = [rule.source for group in self._plan.groups for rule in group.rules]
@@ -406,10 +461,12 @@ class Builder:
         """
         if signature in self._inner or signature in self._read_twice:
             return False
+        if False not in self._predicates[signature].heads:
+            return False
         kinds = [channel.kind for channel in self._predicates[signature].channels]
         return [kind for kind in kinds if kind is not Kind.MEMORY] == [Kind.PLAIN]
 
-    def _connect(self, rule: Derive, parts: Sequence[Formula], head: Head) -> None:
+    def _connect(self, rule: Derive, parts: Sequence[Formula], head: Target) -> None:
         stored = stored_parts(rule, parts)
         for number, part in enumerate(parts):
             part.sink.consumers.append(self._firing(rule, stored, number, head))
@@ -417,7 +474,7 @@ class Builder:
             self._network.starters.append(self._firing(rule, stored, None, head))
 
     def _firing(
-        self, rule: Derive, stored: Sequence[Stored], trigger: int | None, head: Head
+        self, rule: Derive, stored: Sequence[Stored], trigger: int | None, head: Target
     ) -> Firing:
         fired, program = compile_firing(rule, stored, trigger, self._clock, self._constants)
         sign = -1 if trigger is not None and stored[trigger].negated else 1

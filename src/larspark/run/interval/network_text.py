@@ -4,7 +4,7 @@ Columns are numbered as in batches: c0 and c1 are the evaluation times from and 
 elements c2 is the time point.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, term_text
@@ -107,19 +107,24 @@ class _Printer:
             case Head():
                 return self._store(stage.distinct)
             case Recursion(heads):
-                return f"fixpoint of {self._stores(heads)}"
+                return f"fixpoint of {self._stores(head.distinct for head in heads)}"
             case Recomputed():
-                return f"recompute {self._stores(stage.scratch)} into {self._stores(stage.given)}"
+                scratch, given = (
+                    self._stores(head.distinct for head in heads)
+                    for heads in (stage.scratch, stage.given)
+                )
+                return f"recompute {scratch} into {given}"
             case Memory(output=output):
                 return f"remember {self._store(output)}"
             case AggregateGroups(values=values, present=present):
-                into = [self._store(found) for found in (values, present) if found is not None]
-                return f"{self._store(stage)} into {', '.join(into)}"
+                stored = [found for found in (values, present) if isinstance(found, Distinct)]
+                into = f" into {self._stores(stored)}" if stored else ""
+                return f"change {self._store(stage)}{into}"
             case _:
                 return type(stage).__name__.lower()
 
-    def _stores(self, heads: Sequence[Head]) -> str:
-        return ", ".join(self._store(head.distinct) for head in heads)
+    def _stores(self, keepers: Iterable[object]) -> str:
+        return ", ".join(map(self._store, keepers))
 
     def _store(self, keeper: object) -> str:
         return f"store {self._numbers[id(keeper)]}"
@@ -131,7 +136,9 @@ class _Printer:
                 case Firing():
                     verb = "retract" if consumer.sign < 0 else "derive"
                     steps = [*map(self._step, consumer.steps), self._program(consumer.program)]
-                    yield f"{space}{verb} {consumer.label} -> {self._store(consumer.head.distinct)}"
+                    head = consumer.head
+                    into = self._store(head.distinct if isinstance(head, Head) else head)
+                    yield f"{space}{verb} {consumer.label} -> {into}"
                     yield from (f"{space}  {step}" for step in steps if step)
                 case ScanNode(program, filters, target):
                     words = [f"filter by {len(filters)} patterns"] if filters else []
@@ -221,6 +228,9 @@ def _kind(keeper: Keeper) -> str:
 def _consumers_of(keeper: Keeper) -> Iterable[object]:
     if isinstance(keeper, Runs | Sweep):
         return [keeper.target] if not isinstance(keeper.target, Fan) else keeper.target.consumers
+    if isinstance(keeper, AggregateGroups):
+        found = [keeper.values, keeper.present]
+        return [consumer for fan in found if isinstance(fan, Fan) for consumer in fan.consumers]
     fan = getattr(keeper, "fan", keeper)
     consumers: Iterable[object] = getattr(fan, "consumers", ())
     return consumers
