@@ -1,6 +1,7 @@
 """Groups of tuples emit what a simple twin emits: every function, retractions, saved states."""
 
 import math
+import os
 from collections import Counter
 from fractions import Fraction
 from random import Random
@@ -161,6 +162,30 @@ def test_sums_are_exact_and_leave_no_trace() -> None:
         key[-1] for key, change in taken(pair.groups.values).items() if change > 0 and key[0] == 4
     ]
     assert pair.constants.decode(code) == numbers[0]
+
+
+def test_memory_is_proportional_to_live_groups() -> None:
+    """`LARSPARK_GROUPS` says how many groups live at the same time; each has a float sum."""
+    count = int(os.environ.get("LARSPARK_GROUPS", "1000"))
+    clock = Clock(0, None, 0, 0, hindsight=False)
+    groups = AggregateGroups("avg", 1, clock, Constants(), retracts=False)
+    sizes = []
+    for t in range(6):
+        clock.floor = clock.last = 10 * t
+        keys = np.arange(count * t, count * (t + 1)) << 2
+        halves = np.full(count, Constants().code(0.5))
+        times = np.full(count, 10 * t)
+        groups.receive(1, np.column_stack([times, times + 9, keys, halves]))
+        groups.run()
+        assert groups.size()[0] == 2 * count
+        sizes.append(groups.size()[1])
+    # When others come, those that leave are still there; from then on they change places.
+    assert sizes[0] <= 1_500 * count + 10_000
+    assert sizes[1] <= 3 * sizes[0]
+    assert sizes[1:] == sizes[1:2] * 5
+    clock.floor = clock.last = 70
+    groups.run()
+    assert groups.size()[0] == 0
 
 
 @pytest.mark.parametrize("retracts", [False, True])
