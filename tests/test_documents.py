@@ -1,10 +1,10 @@
 """Every snippet of the documents is run.
 
-In a fenced block, the info string says what to do with it: `lars NAME`, `jsonl NAME` and so on are
-files to write, or files of the project that have to look like this, `console` holds commands after
-`$ ` with their output, `sh` commands that need more than this project, whose options have to exist,
-and a `lars` block without a name has to parse. All blocks of a document share
-one folder, in the order of the text; its `python` blocks are run in the end, as one script. Links
+In a fenced block, the info string says what to do with it: `lars NAME`, `jsonl NAME` and the like
+are files to write, or files of the project that have to look like this, `console` holds commands
+after `$ ` with their output, `sh` commands that need more than this project, whose options have to
+exist, and a `lars` block without a name has to parse. All blocks of a document share one folder, in
+the order of the text; its `python` blocks are run in the end, as one script. Links
 lead somewhere, and pictures are those that the commands beside them draw.
 """
 
@@ -30,6 +30,8 @@ DOCUMENTS = sorted(
 )
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 LINKING = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+# Blocks of these languages that have a name are files.
+FILES = ("lars", "jsonl", "csv", "ltl", "event", "sql", "sparql", "turtle", "nq")
 PICTURES = ROOT / "docs" / "pictures"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -56,9 +58,9 @@ def test_every_snippet_of_a_document_runs(document: Path, tmp_path: Path) -> Non
             case "lars" if not block.name:
                 tick = "" if "#tick" in block.text else "#tick 1 min.\n"
                 assert parse_program(tick + block.text).problems == (), block.text
-            case "lars" | "jsonl" | "csv" | "ltl" | "event" if (ROOT / block.name).exists():
+            case kind if kind in FILES and (ROOT / block.name).exists():
                 assert block.text == (ROOT / block.name).read_text(encoding="utf-8"), block.name
-            case "lars" | "jsonl" | "csv" | "ltl" | "event":
+            case kind if kind in FILES:
                 (tmp_path / block.name).write_text(block.text, encoding="utf-8")
             case "console":
                 run_commands(block.text, document, tmp_path)

@@ -306,10 +306,10 @@ MESSAGES = (
     ),
     (
         "a :- [3 every 5] some p.",
-        """t.lars:1:15: error L118: the hop 5 does not lie within the window, which has size 3
+        """t.lars:1:15: error L118: the hop 5 does not fit the window, which has 4 time points
   1 | a :- [3 every 5] some p.
     |               ^
-  hint: time points would be left out; the hop is from 1 to 3""",
+  hint: time points would be left out; the hop is from 1 to 4""",
     ),
     (
         "a :- [mine(X)] p.",

@@ -94,7 +94,7 @@ class Program:
     ) -> "Program":
         """Read a program from a file, with the files it includes.
 
-        Without `dialect` the suffix of the file decides: `.lars`, `.ticker`, `.ltl` and so on.
+        Without `dialect` the suffix of the file decides: `.lars`, `.cql`, `.ltl` and so on.
         Files that it names lie in its directory or below, or in a directory of `allow`. `options`
         are those of the dialect.
         """

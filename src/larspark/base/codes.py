@@ -43,6 +43,10 @@ ROOMS: dict[str, dict[str, str]] = {
         "L144": "Laser takes a name for a variable only if all its letters are capitals.",
         "L145": "Laser's window differs from the definition.",
         "L146": "Laser's notation has no counterpart.",
+        "L150": "A construct of another query language is not supported.",
+        "L151": "A name in a query stands for nothing, or for several things.",
+        "L152": "The parts of a query do not fit together.",
+        "L153": "Equal rows are one, where the original language counts each.",
         "L161": "A temporal formula uses what this logic does not have.",
         "L162": "The name of a temporal formula is taken, or stands before its definition.",
     },
@@ -112,6 +116,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L324": "A file cannot be written.",
         "L325": "An integer time looks like a Unix time without a unit.",
         "L326": "A CSV column of numbers and other texts is read as text.",
+        "L327": "A file is given for a stream or relation that the program does not name.",
     },
     "Runs: engines, sessions, saved states, hypothetical answers, Spark": {
         "L401": "The stream holds an atom of a predicate that the program derives.",

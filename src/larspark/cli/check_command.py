@@ -8,14 +8,16 @@ from rich.markup import escape
 from larspark import api
 from larspark.base.problems import LarsparkError, Severity
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts
+from larspark.cli.inputs import background_facts, given_options
 from larspark.cli.options import (
     AllowPathOption,
     BackgroundFiles,
     DialectOption,
     JsonOption,
     ProgramFile,
+    RangeOption,
     ReadingOption,
+    TickOption,
 )
 from larspark.scale.cuts import explain_cuts
 from larspark.show.report import problem_json
@@ -42,18 +44,20 @@ def check(
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
+    tick: TickOption = None,
+    span: RangeOption = None,
     json: JsonOption = False,
 ) -> None:
     """List all problems of a program, and report what is known about it before it runs."""
     with writer(None, json) as out:
         try:
-            options = {} if reading is None else {"reading": reading}
+            options = given_options(reading=reading, tick=tick, range=span)
             loaded = api.Program.load(program, dialect=dialect, allow=allow_path or (), **options)
         except LarsparkError as error:
             if not out.people:
                 out.json({"errors": list(map(problem_json, error.problems))})
             raise
-        report = loaded.check(background_facts(background))
+        report = loaded.check(background_facts(background, loaded.syntax.named))
         print_problems([*loaded.warnings, *report.problems])
         if plan or network:
             text = report.network() if network else report.plan()

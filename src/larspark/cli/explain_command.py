@@ -7,7 +7,7 @@ import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     AtTime,
@@ -24,8 +24,10 @@ from larspark.cli.options import (
     MapOption,
     OnErrorOption,
     ProgramFile,
+    RangeOption,
     ReadingOption,
     StreamFile,
+    TickOption,
     TimesOption,
     UntilOption,
     ZoneOption,
@@ -62,10 +64,13 @@ def explain(
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
+    tick: TickOption = None,
+    span: RangeOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the proof of an atom as a tree, or the first missing condition of each rule."""
-    loaded = load_program(program, dialect, allow_path, {"reading": reading}, hindsight=hindsight)
+    options = given_options(reading=reading, tick=tick, range=span)
+    loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
     hindsight = hindsight or bool(loaded.syntax.hindsight)
     source = open_stream(
         stream,
@@ -74,13 +79,14 @@ def explain(
         on_error,
         lateness,
         Layout(stream_format, delimiter, columns),
+        loaded.syntax.named,
     )
     found = api.explain(
         loaded,
         atom,
         source,
         at=at,
-        background=background_facts(background),
+        background=background_facts(background, loaded.syntax.named),
         start=start,
         hindsight=hindsight,
         until=until,

@@ -68,13 +68,14 @@ def hypothesize(
         on_error,
         lateness,
         Layout(stream_format, delimiter, columns),
+        loaded.syntax.named,
     )
     answers = api.hypothesize(
         loaded,
         question,
         source,
         at=at,
-        background=background_facts(background),
+        background=background_facts(background, loaded.syntax.named),
         start=start,
         limit=limit,
         timezone=timezone,

@@ -1,16 +1,23 @@
 """Opening of programs, streams and background data by the options of a command."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from larspark import api
 from larspark.base.atoms import Atom
+from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.options import Layout, OnError, existing
 from larspark.feeds import Stream, read_background
+from larspark.feeds.named_files import column_mapping, relation_header, split_name
 from larspark.language import DIALECTS
 from larspark.language.dialects import dialect_of
-from larspark.language.tree import Tick
+from larspark.language.tree import NamedData, Tick
 from larspark.show.terminal import print_problems
+
+
+def given_options(**options: str | None) -> dict[str, str]:
+    """The options of a dialect that the user has given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def load_program(
@@ -25,7 +32,7 @@ def load_program(
 
     With hindsight, a language that has readings is read for that.
     """
-    given = {name: value for name, value in (options or {}).items() if value is not None}
+    given = given_options(**(options or {}))
     known = dialect_of(path) if dialect is None else DIALECTS.get(dialect)
     if hindsight and known is not None and "reading" in known.options:
         given.setdefault("reading", "each")
@@ -34,28 +41,63 @@ def load_program(
     return loaded
 
 
-def background_facts(files: list[Path] | None) -> list[Atom]:
-    return [atom for path in files or () for atom in read_background(path)]
+def background_facts(files: list[str] | None, named: Sequence[NamedData] = ()) -> list[Atom]:
+    """The facts of background files; `NAME=FILE` is the data of a relation that a query names."""
+    atoms: list[Atom] = []
+    for text in files or ():
+        name, place = split_name(text)
+        if name is None:
+            atoms += read_background(Path(place))
+            continue
+        data = _named(name, named, is_stream=False)
+        header = relation_header(place, data.columns)
+        atoms += read_background(Path(place), data.signature, header=header)
+    return atoms
 
 
 def open_stream(
-    stream: str,
+    places: list[str],
     mapping: str | None,
     tick: Tick | None,
     on_error: OnError | None,
     lateness: str,
     layout: Layout = Layout(),  # noqa: B008 - a named tuple cannot change
+    named: Sequence[NamedData] = (),
 ) -> Stream:
-    if stream != "-":
-        existing(Path(stream))
-    microseconds = tick.microseconds if tick is not None else None
-    return Stream.read(
-        stream,
-        format=layout.format,
-        map=mapping,
-        delimiter=layout.delimiter,
-        columns=layout.columns,
-        tick=microseconds,
-        on_error=(on_error or OnError.FAIL).value,
-        lateness=lateness,
-    )
+    """The stream of the options; several files are merged by time."""
+    streams: list[Stream] = []
+    for text in places:
+        name, place = split_name(text)
+        if place != "-":
+            existing(Path(place))
+        own = mapping
+        if name is not None and mapping is None and place != "-":
+            data = _named(name, named, is_stream=True)
+            own = column_mapping(place, data.signature.predicate, data.columns, data.texts)
+        microseconds = tick.microseconds if tick is not None else None
+        streams.append(
+            Stream.read(
+                place,
+                format=layout.format,
+                map=own,
+                delimiter=layout.delimiter,
+                columns=layout.columns,
+                tick=microseconds,
+                on_error=(on_error or OnError.FAIL).value,
+                lateness=lateness,
+            )
+        )
+    return streams[0] if len(streams) == 1 else Stream.merge(*streams)
+
+
+def _named(name: str, named: Sequence[NamedData], *, is_stream: bool) -> NamedData:
+    """The stream or relation of this name; an error names those that the program has."""
+    of_kind = [data for data in named if data.is_stream is is_stream]
+    for data in of_kind:
+        if data.name.lower() == name.lower():
+            return data
+    kind = "stream" if is_stream else "relation"
+    message = f"the program has no {kind} `{name}`"
+    listed = ", ".join(f"`{data.name}`" for data in of_kind)
+    hint = f"its {kind}s are {listed}" if listed else f"give the {kind} without a name"
+    raise LarsparkError(Problem("L327", message, hint=hint))

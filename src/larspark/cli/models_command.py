@@ -93,6 +93,7 @@ def models(
         on_error,
         lateness,
         Layout(stream_format, delimiter, columns),
+        loaded.syntax.named,
     )
     texts = api.TimeTexts(source.options.tick, times, timezone)
     moment, written = texts.known(at), texts.written(source)
@@ -103,7 +104,9 @@ def models(
         time_limit=time_limit,
         incremental=incremental,
     )
-    session = api.open_session(loaded, background_facts(background), engine, settings)
+    session = api.open_session(
+        loaded, background_facts(background, loaded.syntax.named), engine, settings
+    )
     api.feed(session, source, moment, hindsight=hindsight)
     found = True
     with writer(None, json) as out:

@@ -11,6 +11,7 @@ from larspark.api import TimesAs
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.spelling import Vocabulary
 from larspark.feeds.byte_source import FORMATS
+from larspark.feeds.named_files import split_name
 from larspark.feeds.time_options import is_duration, is_time
 from larspark.language import DIALECTS
 from larspark.run.registry import AUTO, ENGINES
@@ -23,10 +24,10 @@ def existing(path: Path | None) -> Path | None:
     return path
 
 
-def all_existing(paths: list[Path] | None) -> list[Path] | None:
-    for path in paths or ():
-        existing(path)
-    return paths
+def all_existing(texts: list[str] | None) -> list[str] | None:
+    for text in texts or ():
+        existing(Path(split_name(text)[1]))
+    return texts
 
 
 def _hint(path: Path) -> str:
@@ -73,11 +74,18 @@ TIMELINE, READING, ENGINE, LIVE = "Timeline", "Reading", "Engine", "Live runs"
 ProgramFile = Annotated[
     Path, typer.Argument(metavar="PROGRAM", help="A .lars file.", callback=existing)
 ]
-StreamFile = Annotated[str, typer.Option("--stream", "-s", help="Events: a file, or - for stdin.")]
-StreamPlace = Annotated[
-    str,
+StreamFile = Annotated[
+    list[str],
     typer.Option(
-        "--stream", "-s", help="Events: a file, -, tcp://host:port, tcp://:port, mqtt://host/topic."
+        "--stream", "-s", help="Events: a file, - for stdin, or NAME=FILE, several times."
+    ),
+]
+StreamPlace = Annotated[
+    list[str],
+    typer.Option(
+        "--stream",
+        "-s",
+        help="Events: a file, -, tcp://host:port, tcp://:port, mqtt://host/topic, or NAME=FILE.",
     ),
 ]
 FormOption = Annotated[
@@ -93,11 +101,11 @@ OutputOption = Annotated[
     typer.Option("--output", "-o", help="Where to write: a file, -, tcp://..., mqtt://..."),
 ]
 BackgroundFiles = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--background",
         "-b",
-        help="Background data: .lars, .csv, .jsonl or .parquet.",
+        help="Background data: .lars, .csv, .jsonl or .parquet, or NAME=FILE.",
         callback=all_existing,
     ),
 ]
@@ -125,6 +133,23 @@ AllowPathOption = Annotated[
         "--allow-path",
         help="A directory that the program may include files and background data from.",
         rich_help_panel=READING,
+    ),
+]
+TickOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tick",
+        help="The length of a time point for a query of another language: '1 s'.",
+        rich_help_panel=TIMELINE,
+    ),
+]
+RangeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--range",
+        metavar="[closed|halfopen]",
+        help="Whether CQL's RANGE n holds the time point n before now.",
+        rich_help_panel=TIMELINE,
     ),
 ]
 ReadingOption = Annotated[

@@ -10,7 +10,7 @@ from larspark import api
 from larspark.base.atoms import Atom
 from larspark.cli.answer_format import AnswerFormat
 from larspark.cli.app import app, end_at_once
-from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
 from larspark.cli.live_run import Watch, flushed, open_live, parse_every
 from larspark.cli.options import (
     AllowPathOption,
@@ -37,10 +37,12 @@ from larspark.cli.options import (
     OnErrorOption,
     OutputOption,
     ProgramFile,
+    RangeOption,
     ReadingOption,
     RecordOption,
     RetryOption,
     StreamPlace,
+    TickOption,
     TimeLimitOption,
     TimesOption,
     ToOption,
@@ -50,6 +52,7 @@ from larspark.cli.options import (
 )
 from larspark.cli.spark_run import answers_on_spark
 from larspark.feeds.live import Recording, is_live
+from larspark.feeds.named_files import split_name
 from larspark.feeds.time_format import POINTS
 from larspark.run.emit_policy import Every, Occasions
 from larspark.run.protocol import Answers, Settings
@@ -111,25 +114,29 @@ def run(
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
+    tick_length: TickOption = None,
+    span: RangeOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run a program over a stream and write the answers."""
     if at is not None and to is not None:
         raise typer.BadParameter("--at and --to exclude each other")
     when = parse_every(every, form)
+    place = stream[0] if len(stream) == 1 and split_name(stream[0])[0] is None else ""
     if form is None:
         needs_points = at is not None or mode is Mode.PUSH or hypothetical or when != Every()
-        form = _default_form(needs_points, ends=not follow and not is_live(stream))
+        form = _default_form(needs_points, ends=not follow and not is_live(place))
     _check_push(mode, form, where)
     if hypothetical:
         _check_hypothetical(form, mode, where, hindsight)
     if limit is not None and not (hypothetical and form is Form.POINTS):
         raise typer.BadParameter("--limit is for --hypothetical and points")
-    loaded = load_program(program, dialect, allow_path, {"reading": reading}, hindsight=hindsight)
+    options = given_options(reading=reading, tick=tick_length, range=span)
+    loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
     hindsight = hindsight or bool(loaded.syntax.hindsight)
     tick = loaded.syntax.tick
     live_source = open_live(
-        stream,
+        place,
         mapping=mapping,
         layout=Layout(stream_format, delimiter, columns),
         record=record,
@@ -150,6 +157,7 @@ def run(
         on_error,
         lateness,
         Layout(stream_format, delimiter, columns),
+        loaded.syntax.named,
     )
     texts = api.TimeTexts(source.options.tick, times, timezone)
     written = texts.written(source)
@@ -158,7 +166,7 @@ def run(
         first = live_source.begin()
     push = mode is Mode.PUSH
     settings = Settings(first, hindsight, texts.point(until), push, time_limit, incremental)
-    given = background_facts(background)
+    given = background_facts(background, loaded.syntax.named)
     moment = texts.point(at)
     last = moment if moment is not None else texts.point(to)
     occasions, arrivals, missing = Occasions(when), Arrivals(), MissingAnswers()
@@ -181,7 +189,7 @@ def run(
             out = stack.enter_context(writer(output, json))
             pieces = replay(session, batches, to=last, hindsight=hindsight, seen=seen)
         else:
-            watch = Watch(live_source, session, written, quiet=stream == "-" and clock is None)
+            watch = Watch(live_source, session, written, quiet=place == "-" and clock is None)
             stack.enter_context(watch.watching())
             # Inside the watch, because delivering the last lines may take time.
             out = stack.enter_context(writer(output, json))

@@ -102,6 +102,7 @@ def show(
         on_error,
         lateness,
         Layout(stream_format, delimiter, columns),
+        () if loaded is None else loaded.syntax.named,
     )
     texts = api.TimeTexts(source.options.tick, times, timezone)
     drawn = None if view is None else (texts.known(view[0]), texts.known(view[1]))
@@ -114,7 +115,9 @@ def show(
     else:
         hindsight = hindsight or bool(loaded.syntax.hindsight)
         settings = Settings(texts.point(start), hindsight, texts.point(until))
-        checked, atoms = api.prepare(loaded, background_facts(background), settings)
+        checked, atoms = api.prepare(
+            loaded, background_facts(background, loaded.syntax.named), settings
+        )
         session = Session(checked, atoms, engine, settings)
         picture = picture_run(session, checked, source.batches(), settings, scene, written)
         print_notes(session.notes)

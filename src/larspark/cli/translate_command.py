@@ -10,7 +10,7 @@ import typer
 
 from larspark.cli.app import app
 from larspark.cli.inputs import load_program
-from larspark.cli.options import AllowPathOption, ReadingOption, existing
+from larspark.cli.options import AllowPathOption, RangeOption, ReadingOption, TickOption, existing
 from larspark.language import DIALECTS
 from larspark.show.translation import lars_translation
 
@@ -59,6 +59,9 @@ def translate(
     ] = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
+    tick: TickOption = None,
+    span: RangeOption = None,
 ) -> None:
     """Write a program in another language; a run of the translation gives the same answers."""
-    typer.echo(TARGETS[to](Request(source, dialect, allow_path, {"reading": reading})), nl=False)
+    options = {"reading": reading, "tick": tick, "range": span}
+    typer.echo(TARGETS[to](Request(source, dialect, allow_path, options)), nl=False)

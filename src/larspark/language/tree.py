@@ -116,6 +116,10 @@ class AggregateElement:
 # The operators of comparisons with their sides exchanged.
 MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
+# The comparison that holds exactly where another one does not, if both sides have a value, and
+# numbers are compared with numbers, texts with texts.
+NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -217,6 +221,21 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedData:
+    """A stream or a relation that a query names: the atoms it consists of.
+
+    `columns` are the names of the arguments; without them the data consists of ready atoms. Those
+    of `texts` are texts.
+    """
+
+    name: str
+    signature: Signature
+    columns: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    is_stream: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A whole program, includes resolved and durations turned into time points.
 
@@ -232,5 +251,7 @@ class Program:
     source: str = field(default="<program>", compare=False, repr=False)
     # The texts the program was read from, by source, to show places in them.
     texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    # The streams and relations that the text names, for files given by name.
+    named: tuple[NamedData, ...] = field(default=(), compare=False, repr=False)
     # Whether it only means what it says with hindsight, or (False) only without; None for both.
     hindsight: bool | None = field(default=None, compare=False, repr=False)

@@ -92,19 +92,20 @@ Side: TypeAlias = Size | Token | None
 
 
 def time_window(past: Side, future: Side, every: Size | None) -> TimeWindow:
-    """`[past,+future every hop]`; a hop must lie within the window (Definition 3).
+    """`[past,+future every hop]`; a hop leaves no time points out.
 
-    A side is a size, or the token `*` for all of the past or the future.
+    Definition 3 has hops up to `past + future`. One more is a tumbling window of so many time
+    points, `[4 every 5]`. A side is a size, or the token `*` for all of the past or the future.
     """
     before, after = _side(past), _side(future)
     hop = time_points(every) if every else 1
     if before is None or after is None or hop is None:
         return TimeWindow(0)
-    size = before + after
-    if every is not None and (hop == 0 or hop > max(size, 1)):
+    size = before + after + 1
+    if every is not None and not 0 < hop <= size:
         span = span_between(every.number, every.last)
-        message = f"the hop {hop} does not lie within the window, which has size {size}"
-        hint = f"time points would be left out; the hop is from 1 to {max(size, 1)}"
+        message = f"the hop {hop} does not fit the window, which has {size} time points"
+        hint = f"time points would be left out; the hop is from 1 to {size}"
         every.number.source.report("L118", message, span, hint)
     endless = math.inf
     return TimeWindow(

@@ -14,10 +14,6 @@ from larspark.base.terms import Arithmetic, Constant, Operation, Term, Variable,
 
 Substitution: TypeAlias = Mapping[str, Constant]
 
-# The comparison that holds exactly where another one does not, if both sides have a value, and
-# numbers are compared with numbers, texts with texts.
-NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
 
 class NoValueError(ArithmeticError):
     """A ground instance does not exist, because one of its terms has no value."""

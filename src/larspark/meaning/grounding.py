@@ -14,6 +14,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Term
 from larspark.language.nodes import walk
 from larspark.language.tree import (
+    NEGATED,
     Aggregate,
     AggregateFunction,
     Always,
@@ -35,7 +36,6 @@ from larspark.logic.aggregates import GroundGuard, Tuple
 from larspark.logic.binding import linear
 from larspark.logic.traversal import depth, key_positions
 from larspark.logic.values import (
-    NEGATED,
     NoValueError,
     Substitution,
     compare,

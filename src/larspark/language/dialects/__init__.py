@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from larspark.language.dialect import Dialect
+from larspark.language.dialects.cql import CQL
 from larspark.language.dialects.lars import LARS
 from larspark.language.dialects.laser import LASER
 from larspark.language.dialects.ltl import LTL
 from larspark.language.dialects.ticker import TICKER
 
-DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in (LARS, TICKER, LASER, LTL)}
+_ALL = (LARS, TICKER, LASER, LTL, CQL)
+DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in _ALL}
 
 
 def dialect_of(path: Path) -> Dialect:

@@ -8,6 +8,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Constant, Wildcard
 from larspark.language.nodes import terms, variables, walk
 from larspark.language.tree import (
+    NEGATED,
     Aggregate,
     Always,
     And,
@@ -29,7 +30,6 @@ from larspark.logic.binding import linear
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.logic.matching import Matcher
 from larspark.logic.values import (
-    NEGATED,
     NoValueError,
     Substitution,
     compare,

@@ -13,6 +13,7 @@ from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.nodes import subterms
 from larspark.language.tree import (
+    NEGATED,
     Always,
     And,
     At,
@@ -28,7 +29,6 @@ from larspark.language.tree import (
 )
 from larspark.language.windows import TimeWindow, Window
 from larspark.logic.binding import linear
-from larspark.logic.values import NEGATED
 from larspark.run.answer_sets.evaluation_context import without_variables
 
 

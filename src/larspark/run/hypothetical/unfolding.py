@@ -21,6 +21,7 @@ from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Term, Variable
 from larspark.language.nodes import term_variables, variables, walk
 from larspark.language.tree import (
+    NEGATED,
     Aggregate,
     Always,
     And,
@@ -38,7 +39,6 @@ from larspark.language.tree import (
     Windowed,
 )
 from larspark.language.windows import Window
-from larspark.logic.values import NEGATED
 from larspark.run.hypothetical.dataset import Background
 from larspark.run.hypothetical.patterns import ORIGIN, Calculation, Condition, Slot, Terms, Time
 from larspark.run.hypothetical.temporal_rules import (

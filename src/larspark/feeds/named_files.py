@@ -1,0 +1,81 @@
+"""Files for the streams and relations that a query names: `--stream s=S.csv`."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.byte_source import Source
+from larspark.feeds.formats.tables import CSV_FORMATS, open_table
+from larspark.feeds.reading import BATCH_SIZE
+
+# Names of a column that holds the time.
+_TIMES = ("t", "time", "timestamp", "ts")
+
+
+def split_name(text: str) -> tuple[str | None, str]:
+    """The name and the file of `NAME=FILE`; a text that is a file or an address has no name.
+
+    >>> split_name("s=data/S.csv"), split_name("-"), split_name("tcp://:7=x")
+    (('s', 'data/S.csv'), (None, '-'), (None, 'tcp://:7=x'))
+    """
+    if "=" not in text or text.startswith(("tcp:", "mqtt:", "mqtts:")) or Path(text).exists():
+        return None, text
+    places = [place for place, character in enumerate(text) if character == "="]
+    # A name that is an IRI can hold `=`, and so can a file.
+    place = next((p for p in places if Path(text[p + 1 :]).exists()), places[0])
+    return text[:place], text[place + 1 :]
+
+
+def column_mapping(
+    place: str, predicate: str, columns: Sequence[str], texts: Collection[str] = ()
+) -> str | None:
+    """The mapping from a table's columns to atoms by their names; None for a file of atoms.
+
+    Names compare without case. The time is the column that is no argument; if there are several or
+    none, the one that is called `t`, `time`, `timestamp` or `ts`. The columns of `texts` are texts
+    also where they look like numbers.
+    """
+    source = Source(place)
+    form = source.format(None)
+    if form in ("jsonl", "lars"):
+        return None
+    with source.open() as file:
+        table = open_table(file, source.name, form, BATCH_SIZE)
+        names: list[str] = table.schema.names
+    by_name = {name.lower(): name for name in reversed(names)}
+    missing = [column for column in columns if column not in by_name]
+    if missing:
+        listed, wanted = ", ".join(names), ", ".join(f"`{name}`" for name in missing)
+        message = f"{place} has no column {wanted}; its columns are {listed}"
+        raise LarsparkError(Problem("L304", message, hint=_hint(predicate, columns)))
+    others = [name for name in names if name.lower() not in columns]
+    times = others if len(others) == 1 else [n for n in others if n.lower() in _TIMES]
+    times = times or [by_name[name] for name in _TIMES if name in by_name]
+    if not times:
+        message = f"{place} has no column for the time of `{predicate}`"
+        raise LarsparkError(Problem("L304", message, hint=_hint(predicate, columns)))
+    quoted = {column: _quoted(by_name[column]) for column in columns}
+    arguments = ", ".join(f"text({q})" if c in texts else q for c, q in quoted.items())
+    return f"{_quoted(times[0])} -> {predicate}({arguments})"
+
+
+def relation_header(place: str, columns: Sequence[str]) -> bool | None:
+    """Whether the first line of a CSV file has the names of the columns; None: it decides."""
+    source = Source(place)
+    form = source.format(None)
+    if form not in CSV_FORMATS:
+        return None
+    with source.open() as file:
+        names: list[str] = open_table(file, source.name, form, BATCH_SIZE).schema.names
+    return True if [name.strip().lower() for name in names] == list(columns) else None
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+def _hint(predicate: str, columns: Sequence[str]) -> str:
+    listed = ", ".join(columns)
+    return (
+        f"name the columns in its first line, or say which: --map 'time -> {predicate}({listed})'"
+    )

@@ -1,0 +1,35 @@
+"""Options of the dialects for queries: what their texts leave open."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from larspark.base.problems import Problem
+from larspark.language.collector import Collector, Form
+from larspark.language.dialect import ProgramText
+from larspark.language.tree import Tick
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """How a query is read.
+
+    `tick` is the length of a time point. `half_open` leaves the first time point of a `RANGE` out.
+    """
+
+    tick: Tick = field(default_factory=lambda: Tick(1_000_000))
+    half_open: bool = False
+
+
+def query_options(given: Mapping[str, str]) -> tuple[QueryOptions, tuple[Problem, ...]]:
+    """The options by their texts, and what is wrong with these."""
+    problems: list[Problem] = []
+    tick = Tick(1_000_000)
+    if "tick" in given:
+        collector = Collector(ProgramText(f"#tick {given['tick']}.", "<tick>"), Form())
+        tick = collector.program().tick or tick
+        problems += collector.problems()
+    span = given.get("range", "closed")
+    if span not in ("closed", "halfopen"):
+        message = f"the range cannot be `{span}`"
+        problems.append(Problem("L126", message, hint="it is closed or halfopen"))
+    return QueryOptions(tick, span == "halfopen"), tuple(problems)
