@@ -12,6 +12,7 @@ from larspark.run.replay import changes, intervals
 from larspark.show.answer_lines import (
     announced_changes,
     announced_points,
+    binding_lines,
     change_lines,
     interval_lines,
     point_lines,
@@ -31,6 +32,8 @@ class AnswerFormat:
     monitor: api.Monitor | None
     limit: int | None
     times: TimeFormat
+    # The variables of a query, for bindings.
+    names: tuple[str, ...] = ()
 
     def lines(self, pieces: Iterable[Answers], people: bool) -> Iterator[str]:
         if self.form is Form.INTERVALS:
@@ -38,6 +41,9 @@ class AnswerFormat:
             return interval_lines(
                 (row for row in found if self._within(*row[1:])), people, self.times
             )
+        if self.form is Form.BINDINGS:
+            points = (point for point in self._points(pieces) if self._within(point.t, point.t))
+            return binding_lines(points, self.names, people, self.times)
         if self.form is Form.POINTS:
             points = (point for point in self._points(pieces) if self._within(point.t, point.t))
             if self.monitor is None:

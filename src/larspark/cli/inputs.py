@@ -6,9 +6,11 @@ from pathlib import Path
 from larspark import api
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
+from larspark.base.rdf_terms import STREAMED, iri_text
 from larspark.cli.options import Layout, OnError, existing
 from larspark.feeds import Stream, read_background
 from larspark.feeds.named_files import column_mapping, relation_header, split_name
+from larspark.feeds.rdf_files import is_rdf, read_graph, read_triples
 from larspark.language import DIALECTS
 from larspark.language.dialects import dialect_of
 from larspark.language.tree import NamedData, Tick
@@ -46,6 +48,9 @@ def background_facts(files: list[str] | None, named: Sequence[NamedData] = ()) -
     atoms: list[Atom] = []
     for text in files or ():
         name, place = split_name(text)
+        if is_rdf(place):
+            atoms += read_graph(place, _graph(name, place, named))
+            continue
         if name is None:
             atoms += read_background(Path(place))
             continue
@@ -70,6 +75,18 @@ def open_stream(
         name, place = split_name(text)
         if place != "-":
             existing(Path(place))
+        if mapping is None and place != "-" and _holds_triples(place, named):
+            stream = _triples_of(name, named)
+            duration = tick.microseconds if tick is not None else None
+            triples = read_triples(
+                place,
+                stream,
+                tick=duration,
+                on_error=(on_error or OnError.FAIL).value,
+                lateness=lateness,
+            )
+            streams.append(triples)
+            continue
         own = mapping
         if name is not None and mapping is None and place != "-":
             data = _named(name, named, is_stream=True)
@@ -87,7 +104,38 @@ def open_stream(
                 lateness=lateness,
             )
         )
-    return streams[0] if len(streams) == 1 else Stream.merge(*streams)
+    if len(streams) == 1:
+        return streams[0]
+    return Stream.merge(*streams).with_tick(None if tick is None else tick.microseconds)
+
+
+def _holds_triples(place: str, named: Sequence[NamedData]) -> bool:
+    """Is the file read as triples: RDF, or JSON Lines for a query over streams of triples?"""
+    asked = any(data.is_stream and data.signature == STREAMED for data in named)
+    return is_rdf(place) or (asked and Path(place).suffix in (".jsonl", ".ndjson"))
+
+
+def _triples_of(name: str | None, named: Sequence[NamedData]) -> str | None:
+    """The stream of a file of triples: the one that is named, or the only one of the query."""
+    if name is not None:
+        return _named(name, named, is_stream=True).name
+    streams = [data.name for data in named if data.is_stream]
+    return streams[0] if len(streams) == 1 else None
+
+
+def _graph(name: str | None, place: str, named: Sequence[NamedData]) -> str:
+    """The static graph of a file: the one that is named, or the only one of the query."""
+    graphs = [data.name for data in named if not data.is_stream]
+    if name is None and len(graphs) == 1:
+        name = graphs[0]
+    elif name is None:
+        listed = ", ".join(f"`{graph}`" for graph in graphs)
+        message = f"it is not clear which graph {place} is"
+        hint = f"name it: --background NAME={place}; the program has {listed or 'none'}"
+        raise LarsparkError(Problem("L327", message, hint=hint))
+    else:
+        name = _named(name, named, is_stream=False).name
+    return name if name == "default" else iri_text(name)
 
 
 def _named(name: str, named: Sequence[NamedData], *, is_stream: bool) -> NamedData:

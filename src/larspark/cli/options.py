@@ -42,6 +42,7 @@ class Form(StrEnum):
     POINTS = "points"
     INTERVALS = "intervals"
     CHANGES = "changes"
+    BINDINGS = "bindings"
 
 
 class Mode(StrEnum):
@@ -157,6 +158,24 @@ ReadingOption = Annotated[
     typer.Option(
         metavar="[each|prefix|now]",
         help="Temporal formulas: at each time point of the whole stream, of every prefix, or now.",
+    ),
+]
+FirstReportOption = Annotated[
+    str | None,
+    typer.Option(
+        "--t0",
+        metavar="T",
+        help="When C-SPARQL or RSP-QL reports first; then at every STEP.",
+        rich_help_panel=TIMELINE,
+    ),
+]
+ReportOption = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="[new|all]",
+        help="Whether a CQELS query reports all answers, or those that are new.",
+        rich_help_panel=TIMELINE,
     ),
 ]
 

@@ -22,6 +22,7 @@ from larspark.cli.options import (
     DialectOption,
     EngineOption,
     EveryOption,
+    FirstReportOption,
     FollowOption,
     Form,
     FormatOption,
@@ -40,6 +41,7 @@ from larspark.cli.options import (
     RangeOption,
     ReadingOption,
     RecordOption,
+    ReportOption,
     RetryOption,
     StreamPlace,
     TickOption,
@@ -116,6 +118,8 @@ def run(
     reading: ReadingOption = None,
     tick_length: TickOption = None,
     span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run a program over a stream and write the answers."""
@@ -123,6 +127,13 @@ def run(
         raise typer.BadParameter("--at and --to exclude each other")
     when = parse_every(every, form)
     place = stream[0] if len(stream) == 1 and split_name(stream[0])[0] is None else ""
+    options = given_options(
+        reading=reading, tick=tick_length, range=span, t0=first_report, report=report
+    )
+    loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
+    hindsight = hindsight or bool(loaded.syntax.hindsight)
+    if form is None and loaded.syntax.bindings is not None and not hypothetical:
+        form = Form.BINDINGS if mode is Mode.PULL else Form.POINTS
     if form is None:
         needs_points = at is not None or mode is Mode.PUSH or hypothetical or when != Every()
         form = _default_form(needs_points, ends=not follow and not is_live(place))
@@ -131,9 +142,6 @@ def run(
         _check_hypothetical(form, mode, where, hindsight)
     if limit is not None and not (hypothetical and form is Form.POINTS):
         raise typer.BadParameter("--limit is for --hypothetical and points")
-    options = given_options(reading=reading, tick=tick_length, range=span)
-    loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
-    hindsight = hindsight or bool(loaded.syntax.hindsight)
     tick = loaded.syntax.tick
     live_source = open_live(
         place,
@@ -201,7 +209,8 @@ def run(
             answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
             pieces = flushed(answers, out)
         chosen = None if when == Every() else occasions
-        shown = AnswerFormat(form, moment, chosen, monitor, limit, written)
+        names = loaded.syntax.bindings or ()
+        shown = AnswerFormat(form, moment, chosen, monitor, limit, written, names)
         if form is not Form.POINTS:
             pieces = missing.watched(pieces)
         for line in shown.lines(pieces, out.people):

@@ -10,7 +10,15 @@ import typer
 
 from larspark.cli.app import app
 from larspark.cli.inputs import load_program
-from larspark.cli.options import AllowPathOption, RangeOption, ReadingOption, TickOption, existing
+from larspark.cli.options import (
+    AllowPathOption,
+    FirstReportOption,
+    RangeOption,
+    ReadingOption,
+    ReportOption,
+    TickOption,
+    existing,
+)
 from larspark.language import DIALECTS
 from larspark.show.translation import lars_translation
 
@@ -61,7 +69,15 @@ def translate(
     reading: ReadingOption = None,
     tick: TickOption = None,
     span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
 ) -> None:
     """Write a program in another language; a run of the translation gives the same answers."""
-    options = {"reading": reading, "tick": tick, "range": span}
+    options = {
+        "reading": reading,
+        "tick": tick,
+        "range": span,
+        "t0": first_report,
+        "report": report,
+    }
     typer.echo(TARGETS[to](Request(source, dialect, allow_path, options)), nl=False)

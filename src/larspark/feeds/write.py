@@ -1,9 +1,10 @@
 """Answers as JSON Lines."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from larspark.base.atoms import Atom
+from larspark.base.terms import Term
 from larspark.feeds.time_format import POINTS, TimeFormat
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -56,6 +57,15 @@ def interval_line(atom: Atom | str, first: int, last: int, times: TimeFormat = P
     """
     span = f'"from": {times.json(first)}, "to": {times.json(last)}'
     return f'{{"atom": {_encode(str(atom))}, {span}}}'
+
+
+def bindings_line(t: int, rows: Iterable[Mapping[str, Term]], times: TimeFormat = POINTS) -> str:
+    """The answers of a query at a report, as the values of its variables.
+
+    >>> bindings_line(5, [{"c": "<http://example.org/a>", "n": 3}])
+    '{"t": 5, "bindings": [{"c": "<http://example.org/a>", "n": 3}]}'
+    """
+    return f'{{"t": {times.json(t)}, "bindings": {_encode(list(rows))}}}'
 
 
 def _texts(atoms: Iterable[Atom | str]) -> str:

@@ -255,3 +255,5 @@ class Program:
     named: tuple[NamedData, ...] = field(default=(), compare=False, repr=False)
     # Whether it only means what it says with hindsight, or (False) only without; None for both.
     hindsight: bool | None = field(default=None, compare=False, repr=False)
+    # The variables that the arguments of the answers give, for a query of SPARQL's family.
+    bindings: tuple[str, ...] | None = field(default=None, compare=False, repr=False)

@@ -1,12 +1,13 @@
 """Answers as lines of text: JSON Lines for pipes, columns and colours for a terminal."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.markup import escape
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.feeds import change_line, interval_line, point_line
 from larspark.feeds.time_format import POINTS, TimeFormat
+from larspark.feeds.write import bindings_line
 from larspark.run.hypothetical import (
     Announcement,
     ChangeKind,
@@ -52,6 +53,28 @@ def interval_lines(
             yield f"[cyan]{times.text(begin):>6} to {times.text(end):<6}[/]  {name}"
         else:
             yield interval_line(atom, begin, end, times)
+
+
+def binding_lines(
+    points: Iterable[Point], names: Sequence[str], people: bool, times: TimeFormat = POINTS
+) -> Iterator[str]:
+    """One line for every report of a query: the values of its variables for each answer."""
+    for point in points:
+        atoms = point.atoms or frozenset()
+        if not any(atom.predicate == "report" and not atom.args for atom in atoms):
+            continue
+        found = [atom for atom in atoms if atom.predicate == "answer"]
+        rows = [
+            {name: value for name, value in zip(names, atom.args, strict=True) if value != "undef"}
+            for atom in sorted(found, key=atom_text)
+        ]
+        if people:
+            shown = [
+                "  ".join(f"{n} = [bold]{escape(str(v))}[/]" for n, v in r.items()) for r in rows
+            ]
+            yield f"[cyan]{times.text(point.t):>6}[/]  " + "\n        ".join(shown)
+        else:
+            yield bindings_line(point.t, rows, times)
 
 
 def hypothetical_line(answer: HypotheticalAnswer, times: TimeFormat = POINTS) -> str:
