@@ -12,7 +12,15 @@ from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import Aggregate, AggregateFunction, Comparison, Formula
 from larspark.plan.bound_variables import bound_by, context, is_positive
-from larspark.plan.literals import Collection, Condition, Conjunction, Literal, Reading, conjoin
+from larspark.plan.literals import (
+    Collection,
+    Condition,
+    Conjunction,
+    Literal,
+    Names,
+    Reading,
+    conjoin,
+)
 from larspark.plan.normal_form import FormulaReader
 from larspark.plan.operators import Collect, Derive, Mode, Reach, Seen
 
@@ -27,13 +35,13 @@ class AggregateParts:
 
     def __init__(
         self,
-        fresh_name: Callable[[str], str],
+        names: Names,
         number: int,
         require: Require,
         add_rule: AddRule,
         found: list[Derive],
     ) -> None:
-        self._fresh_name = fresh_name
+        self._names = names
         self._number = number
         self._require = require
         self._add_rule = add_rule
@@ -87,7 +95,7 @@ class AggregateParts:
     def _value(self, tuples: Atom, function: AggregateFunction | None, aggregate: Aggregate) -> str:
         """The predicate of the values, or without a function of the groups with a tuple."""
         if (tuples, function) not in self._values:
-            name = self._values[tuples, function] = self._fresh_name(function or "some")
+            name = self._values[tuples, function] = self._names.part(function or "some")
             seen = Seen(tuples, Mode.NOW, None, Reach(), None, (), aggregate.span)
             source = Collect(seen, function, aggregate.shared, aggregate.span)
             value = () if function is None else (Variable(f"#{name}"),)
@@ -105,7 +113,7 @@ class AggregateParts:
         key = (group, tuple((terms, body) for terms, body, _ in rules))
         if key not in self._sets:
             lengths = {len(terms) for terms, _, _ in rules}
-            name, width = self._fresh_name("tuples"), max(lengths, default=1)
+            name, width = self._names.part("tuples"), max(lengths, default=1)
             columns = width + (len(lengths) > 1)
             columns_ = tuple(Variable(f"#{number + 1}") for number in range(columns))
             self._sets[key] = Atom(name, (*group, *columns_))
@@ -122,7 +130,7 @@ class AggregateParts:
         """For every alternative of every element the tuple, and when it is in the set."""
         found = []
         for element in aggregate.elements:
-            reader = FormulaReader()
+            reader = FormulaReader(self._names.given)
             lifted, required = self._require(element.conditions)
             each = conjoin(map(reader.alternatives, element.conditions), aggregate.span)
             found += [(element.terms, (*body, *required), lifted) for body in each]

@@ -16,6 +16,7 @@ from larspark.plan.literals import (
     time_variable,
 )
 from larspark.plan.operators import term_variables
+from larspark.plan.window_chains import is_recomputed, positions_of
 
 
 def variables_of(literals: Iterable[Literal]) -> dict[Variable, None]:
@@ -58,7 +59,9 @@ def bound_by(literals: Iterable[Literal], known: Iterable[Variable] = ()) -> set
     equations: list[tuple[Variable, Term]] = []
     for literal in literals:
         match literal:
-            case Reading(atom, _, time, _, False):
+            case Reading(atom, _, time, scope, False):
+                if is_recomputed(scope):
+                    bound.update(positions_of(scope))
                 for term in (*atom.args, *(() if time is None else (time,))):
                     if isinstance(term, Arithmetic):
                         lifted = Variable(term_text(term))

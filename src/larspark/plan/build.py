@@ -1,6 +1,6 @@
 """Rules as operators: from a conjunction of literals to a tree."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from larspark.analysis.checked import Checked
 from larspark.analysis.signatures import head_predicates
@@ -21,6 +21,7 @@ from larspark.plan.literals import (
     Condition,
     Conjunction,
     Literal,
+    Names,
     Point,
     Reading,
     cannot,
@@ -31,38 +32,17 @@ from larspark.plan.operators import Collect, Derive, Group, Mode, Plan, formulas
 from larspark.plan.points import place
 
 
-class Names:
-    """Names for predicates that the program does not use itself."""
-
-    def __init__(self, used: Iterable[str]) -> None:
-        self._used = set(used)
-        self._numbers: dict[str, int] = {}
-
-    def fresh(self, name: str) -> str:
-        """The name, or one like it."""
-        while name in self._used:
-            name += "_"
-        self._used.add(name)
-        return name
-
-    def part(self, kind: str = "part") -> str:
-        """A name for a part of a rule."""
-        number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
-        return self.fresh(f"{kind}{number}")
-
-
 def derivations(
     rule: Rule,
     number: int,
     names: Names,
-    moment: Signature,
     circular: frozenset[Signature] = frozenset(),
 ) -> list[Derive]:
     """The derivations of a rule with their auxiliary ones; raises an error if there are none."""
     heads = list(_heads(rule.head))
-    reader = FormulaReader()
+    reader = FormulaReader(names.given)
     alternatives = conjoin(map(reader.alternatives, rule.body), rule.span)
-    building = _Rules(rule, number, names, Atom(moment.predicate), circular)
+    building = _Rules(rule, number, names, circular)
     for head in heads:
         for conjunction in alternatives:
             building.derive(head, conjunction)
@@ -87,24 +67,16 @@ class _Rules:
     """The rules that one rule of a program becomes."""
 
     def __init__(
-        self,
-        rule: Rule,
-        number: int,
-        names: Names,
-        moment: Atom,
-        circular: frozenset[Signature],
+        self, rule: Rule, number: int, names: Names, circular: frozenset[Signature]
     ) -> None:
         self._number = number
         self._span = rule.span
         self._names = names
-        self._moment = moment
         self._circular = circular
         self._required = _Required(rule.body, rule.head)
         self._parts: dict[tuple[object, ...], Atom] = {}
         self.found: list[Derive] = []
-        self._aggregates = AggregateParts(
-            names.part, number, _requirements, self._add_part, self.found
-        )
+        self._aggregates = AggregateParts(names, number, _requirements, self._add_part, self.found)
 
     def derive(self, head: AtomFormula | At, body: Conjunction) -> None:
         """Derive a head of the rule from one of its alternatives."""
@@ -115,11 +87,11 @@ class _Rules:
         atom = formula.atom
         if any(isinstance(term, Wildcard) for term in atom.args):
             raise cannot("derive an atom with `_`", head.span)
-        draft = Draft(dict(self._required.lifted))
+        draft = Draft(self._names, dict(self._required.lifted))
         self._add(atom, time, (*body, *self._required.literals), draft)
 
     def _add_part(self, atom: Atom, body: Conjunction, lifted: Mapping[Variable, Term]) -> None:
-        self._add(atom, None, body, Draft(dict(lifted)))
+        self._add(atom, None, body, Draft(self._names, dict(lifted)))
 
     def _add(self, atom: Atom, time: Term | None, body: Conjunction, draft: Draft) -> None:
         body = self._aggregates.named(body)
@@ -131,7 +103,8 @@ class _Rules:
                 literals.append(Reading(named, Mode.NOW, None, (), True, literal.span))
             else:
                 literals.append(literal)
-        placement = place(literals, self._moment, self._circular)
+        moment = Atom(self._names.moment.predicate)
+        placement = place(literals, moment, self._circular)
         for literal in (*literals, *placement.readings, *placement.conditions):
             match literal:
                 case Reading():
@@ -160,7 +133,7 @@ class _Rules:
         if key not in self._parts:
             atom = self._parts[key] = Atom(self._names.part(), arguments)
             for body in bodies:
-                self._add(atom, None, body, Draft())
+                self._add(atom, None, body, Draft(self._names))
         return self._parts[key]
 
 
@@ -215,12 +188,12 @@ def plan(checked: Checked) -> Plan:
     elif checked.several_models:
         message = "the interval engine follows one answer stream; there may be several or none"
         problems.append(Problem("L403", message, hint="use the engine `asp`"))
-    names = Names(_predicates(checked))
-    moment = Signature(names.fresh("moment"), 0)
+    names = Names(_predicates(checked), checked.background_signatures)
+    moment = names.moment
     circular = _circular(checked)
     for number, rule in enumerate(checked.rules):
         try:
-            rules.extend(derivations(rule, number, names, moment, circular[number]))
+            rules.extend(derivations(rule, number, names, circular[number]))
         except LarsparkError as error:
             problems.extend(error.problems)
     groups = _groups(rules)

@@ -8,7 +8,7 @@ from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import Comparison
 from larspark.logic.binding import linear
-from larspark.plan.literals import Condition, Reading, cannot
+from larspark.plan.literals import Condition, Names, Reading, cannot, counts_tuples
 from larspark.plan.operators import (
     Each,
     Ever,
@@ -23,13 +23,14 @@ from larspark.plan.operators import (
     term_variables,
 )
 from larspark.plan.points import Inside, Range, reach_of
-from larspark.plan.window_chains import view_of
+from larspark.plan.window_chains import contents_of, is_recomputed, positions_of, view_of
 
 
 @dataclass(slots=True)
 class Draft:
     """The parts of a rule on the way to its tree."""
 
+    names: Names
     # Variables that stand for terms which were lifted out.
     lifted: dict[Variable, Term] = field(default_factory=dict)
     positive: list[Seen] = field(default_factory=list)
@@ -53,19 +54,39 @@ class Draft:
             self.lifted[Variable(term_text(time))] = time
 
     def seen(self, reading: Reading, reaches: Mapping[Variable, Reach]) -> Seen:
+        """The operator that reads an atom in its windows."""
+        scope, signature = reading.scope, reading.atom.signature
+        if is_recomputed(scope) or (counts_tuples(scope) and signature in self.names.given):
+            return self._recomputed(reading, reaches)
         view = view_of(reading.scope, reading.atom)
         if any(around.anchor == reading.time and around.every > 1 for around in view.around):
             hint = "use the engine `asp`"
             raise cannot("look at one time point through a window that hops", reading.span, hint)
         atom = Atom(reading.atom.predicate, tuple(map(self.lift, reading.atom.args)))
-        time = None if reading.time is None else self.pin(reading.time, reading.span)
+        time = self._time(reading, atom)
         reach = reach_of(reading, reaches)
+        return Seen(atom, reading.mode, time, reach, view.tuples, view.only, reading.span)
+
+    def _recomputed(self, reading: Reading, reaches: Mapping[Variable, Reach]) -> Seen:
+        """The same through windows that do not collapse into one."""
+        signature = reading.atom.signature
+        asked = None if signature == self.names.moment else signature
+        contents = contents_of(reading.scope, asked)
+        name = self.names.contents(contents, signature.predicate)
+        args = (*positions_of(reading.scope), *map(self.lift, reading.atom.args))
+        atom = Atom(name, args)
+        time = self._time(reading, atom)
+        reach = reach_of(reading, reaches)
+        return Seen(atom, reading.mode, time, reach, contents, (), reading.span)
+
+    def _time(self, reading: Reading, atom: Atom) -> Variable | int | None:
+        time = None if reading.time is None else self.pin(reading.time, reading.span)
         if isinstance(time, Variable) and time in atom.args:
             # A column holds one thing: the time point gets a variable of its own.
             named = Variable(f"@{time.name}")
             self.lifted[named] = time
-            time = named
-        return Seen(atom, reading.mode, time, reach, view.tuples, view.only, reading.span)
+            return named
+        return time
 
     def pin(self, time: Term, span: Span) -> Variable | int:
         """A time point as it stands in an operator."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
-from larspark.base.atoms import Atom, term_text
+from larspark.base.atoms import Atom, Signature, term_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Term, Variable
 from larspark.language.tree import Aggregate, Comparison
-from larspark.language.windows import Window
-from larspark.plan.operators import Mode
+from larspark.language.windows import Positions, Window
+from larspark.plan.operators import Contents, Mode
 
 # A body with more alternatives than this is refused: each of them is a rule of its own.
 ALTERNATIVES_LIMIT = 64
@@ -28,6 +28,8 @@ class Placed:
     window: Window
     position: Variable | None
     span: Span = field(compare=False)
+    # Where the keys of the window stand in the atoms below it.
+    keys: Positions = ()
 
 
 # The windows above a place in a formula, from the outermost: what can be seen from there.
@@ -75,6 +77,38 @@ class Absent:
 
     alternatives: "Alternatives"
     span: Span
+
+
+class Names:
+    """Names for predicates that the program does not use itself.
+
+    `moment` holds at every time point; `given` are the predicates of which the stream is not all.
+    """
+
+    def __init__(self, used: Iterable[str], background: Iterable[Signature]) -> None:
+        self._used = set(used)
+        self._numbers: dict[str, int] = {}
+        self._contents: dict[Contents, str] = {}
+        self.moment = Signature(self.fresh("moment"), 0)
+        self.given = frozenset((self.moment, *background))
+
+    def fresh(self, name: str) -> str:
+        """The name, or one like it."""
+        while name in self._used:
+            name += "_"
+        self._used.add(name)
+        return name
+
+    def part(self, kind: str = "part") -> str:
+        """A name for a part of a rule."""
+        number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
+        return self.fresh(f"{kind}{number}")
+
+    def contents(self, contents: Contents, predicate: str) -> str:
+        """A name for what windows leave of a predicate."""
+        if contents not in self._contents:
+            self._contents[contents] = self.fresh(f"seen_{predicate}")
+        return self._contents[contents]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,13 @@ Where a formula says no more than the atom below it, it stays whole, and is one 
 a`, `[5] always a`, `[#3] @T a`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 from itertools import count
 
+from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
-from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.nodes import children, walk
 from larspark.language.tree import (
     Aggregate,
@@ -38,6 +40,7 @@ from larspark.language.tree import (
 )
 from larspark.language.windows import TimeWindow, Window
 from larspark.logic.binding import bound_variables
+from larspark.logic.traversal import key_positions
 from larspark.logic.values import compare
 from larspark.plan.literals import (
     FALSE,
@@ -46,6 +49,7 @@ from larspark.plan.literals import (
     Alternatives,
     Collection,
     Condition,
+    Conjunction,
     Literal,
     Placed,
     Point,
@@ -68,9 +72,13 @@ _WINDOWS_LIMIT = 24
 class FormulaReader:
     """Brings the formulas of one rule into normal form."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: Set[Signature]) -> None:
+        # The predicates of which the stream is not all.
+        self._given = given
         self._times: Iterator[Variable] = (Variable(f"@{number}") for number in count())
         self._steps = 0
+        # The names of the evaluation time.
+        self._nows: set[Variable] = set()
 
     def alternatives(
         self,
@@ -87,8 +95,7 @@ class FormulaReader:
             raise cannot("take a formula apart that nests so deeply", formula.span, hint)
         match formula:
             case AtomFormula(atom):
-                mode = Mode.NOW if position is None else Mode.AT
-                return _one(Reading(atom, mode, position, scope, negated, formula.span))
+                return self._here(atom, scope, position, negated, formula.span)
             case Comparison():
                 return _one(_condition(formula, negated, complement=negated))
             case Not(Comparison() as comparison):
@@ -107,21 +114,102 @@ class FormulaReader:
                     self.alternatives(right, scope, position, negated=negated),
                 ]
                 return (conjoin if negated else disjoin)(each, formula.span)
-            case Windowed(window) if position is None and _hops_below(window, scope):
-                # Two time windows that differ in their pivot do not collapse: now gets a name.
-                now = next(self._times)
-                present = Point(now, (Placed(TimeWindow(0), None, formula.span),), formula.span)
-                here = self.alternatives(formula, scope, now, negated=negated)
-                return conjoin([_one(present), here], formula.span)
-            case Windowed(window, body):
-                inner = (*scope, Placed(window, position, formula.span))
-                return self.alternatives(body, inner, position, negated=negated)
+            case Windowed():
+                return self._windowed(formula, scope, position, negated)
             case Reset(body):
                 return self.alternatives(body, (), position, negated=negated)
             case Some() | Always() | At():
                 return self._temporal(formula, scope, position, negated)
             case Aggregate():
                 return _collections(formula)
+
+    def _windowed(
+        self, formula: Windowed, scope: Scope, position: Variable | None, negated: bool
+    ) -> Alternatives:
+        window, body, span = formula.window, formula.body, formula.span
+        hops = self._hops_before(window, scope, position)
+        if position is None and (hops or _hops_below(window, scope)):
+            # Two time windows that differ in their pivot do not collapse: now gets a name.
+            now = next(self._times)
+            self._nows.add(now)
+            present = Point(now, (Placed(TimeWindow(0), None, span),), span)
+            here = self.alternatives(formula, scope, now, negated=negated)
+            return conjoin([_one(present), here], span)
+        keys = key_positions(window.keys, body) if window.keys else ()
+        inner = (*scope, Placed(window, position, span, keys))
+        inside = self.alternatives(body, inner, position, negated=negated)
+        if position is None or not hops:
+            return inside
+        # Where a hop leaves the position out, what stands below it is no window at all.
+        outside = self.alternatives(body, scope, position, negated=negated)
+        within = tuple(_in_hop(position, every, future, span) for every, future in hops)
+        beyond = tuple((replace(condition, negated=True),) for condition in within)
+        return disjoin([conjoin([(within,), inside], span), conjoin([beyond, outside], span)], span)
+
+    def _hops_before(
+        self, window: Window, scope: Scope, position: Variable | None
+    ) -> list[tuple[int, int]]:
+        """The hops around the position above a time window, and how long each shows its pivot.
+
+        Windows that count elements need no care: they are recomputed as they are.
+        """
+        if window.bounds is None or counts_tuples(scope):
+            return []
+        same = {position, None} if position is None or position in self._nows else {position}
+        return _hops_of([placed for placed in scope if placed.position in same])
+
+    def _here(
+        self, atom: Atom, scope: Scope, position: Variable | None, negated: bool, span: Span
+    ) -> Alternatives:
+        """An atom at the position itself."""
+        if position is None:
+            return self._read(Reading(atom, Mode.NOW, None, scope, negated, span))
+        around = [p for p in scope if p.position == position and _hops(p.window)]
+        if not around or counts_tuples(scope) or atom.signature in self._given:
+            return self._read(Reading(atom, Mode.AT, position, scope, negated, span))
+        plain = tuple(placed for placed in scope if placed not in around)
+        found = conjoin(
+            [
+                self._read(Reading(atom, Mode.AT, position, plain, False, span)),
+                *(_one(_in_hop(position, *hop, span)) for hop in _hops_of(around)),
+            ],
+            span,
+        )
+        return _absent(found, span) if negated else found
+
+    def _read(self, reading: Reading) -> Alternatives:
+        """A reading; a filter with variables becomes an alternative for each of its patterns."""
+        varying = [placed for placed in reading.scope if _varies(placed)]
+        given = reading.atom.signature in self._given
+        if not varying or counts_tuples(reading.scope) or given:
+            return _one(reading)
+        scope = tuple(placed for placed in reading.scope if placed not in varying)
+        found: Alternatives = ((replace(reading, scope=scope, negated=False),),)
+        for placed in varying:
+            patterns = placed.window.filters or ()
+            found = disjoin([self._matching(found, pattern) for pattern in patterns], reading.span)
+        return _absent(found, reading.span) if reading.negated else found
+
+    def _matching(self, found: Alternatives, pattern: Atom) -> Alternatives:
+        """The alternatives whose atom, which comes first, a pattern of a filter matches."""
+        matching: list[Conjunction] = []
+        for conjunction in found:
+            reading = conjunction[0]
+            if not isinstance(reading, Reading) or reading.atom.signature != pattern.signature:
+                continue
+            args: list[Term] = []
+            conditions: list[Literal] = []
+            for arg, term in zip(reading.atom.args, pattern.args, strict=True):
+                if isinstance(term, Wildcard):
+                    args.append(arg)
+                    continue
+                value = next(self._times) if isinstance(arg, Wildcard) else arg
+                args.append(value)
+                equation = Comparison("=", value, term, reading.span)
+                conditions.append(Condition(equation, False))
+            atom = Atom(pattern.predicate, tuple(args))
+            matching.append((replace(reading, atom=atom), *conjunction[1:], *conditions))
+        return tuple(matching)
 
     def _temporal(
         self,
@@ -134,14 +222,13 @@ class FormulaReader:
         if simpler is not None:
             return self.alternatives(simpler, scope, position, negated=negated)
         body, span = formula.body, formula.span
-        if isinstance(formula, Always) and counts_tuples(scope):
-            hint = "use the engine `asp`, or a time window"
-            raise cannot("ask for `always` over a tuple window", span, hint)
-        endless = isinstance(formula, Always) and any(map(_hops_endlessly, scope))
+        endless = isinstance(formula, Always) and (
+            counts_tuples(scope) or any(map(_hops_endlessly, scope)) or any(map(_varies, scope))
+        )
         here = all(placed.position is None for placed in scope)
         if isinstance(body, AtomFormula) and here and not endless:
             mode, time = _MODES[type(formula)], formula.time if isinstance(formula, At) else None
-            return _one(Reading(body.atom, mode, time, scope, negated, span))
+            return self._read(Reading(body.atom, mode, time, scope, negated, span))
         if isinstance(formula, Always):
             return self._always(formula, scope, position, negated)
         time = formula.time if isinstance(formula, At) else next(self._times)
@@ -228,6 +315,20 @@ def _hops(window: Window) -> bool:
     return window.bounds is not None and window.bounds.hops
 
 
+def _varies(placed: Placed) -> bool:
+    """Is this a filter whose patterns have variables?"""
+    return any(isinstance(term, Variable | Arithmetic) for term in placed.window.filter_terms)
+
+
+def _hops_of(scope: Scope | Sequence[Placed]) -> list[tuple[int, int]]:
+    """The hops of windows, and how long each one shows its pivot if that ends."""
+    return [
+        (bounds.every, bounds.every if bounds.future is None else bounds.future)
+        for bounds in (placed.window.bounds for placed in scope)
+        if bounds is not None and bounds.hops
+    ]
+
+
 def _hops_endlessly(placed: Placed) -> bool:
     """Does a window hop through the whole past? Then its size has no bound."""
     bounds = placed.window.bounds
@@ -242,6 +343,12 @@ def _hops_below(window: Window, scope: Scope) -> bool:
     """Is this a hopping window below a sliding one, in which the evaluation time lies?"""
     above = [placed.window for placed in scope if placed.window.bounds is not None]
     return _hops(window) and bool(above) and not any(map(_hops, above))
+
+
+def _in_hop(position: Variable, every: int, future: int, span: Span) -> Condition:
+    """Does a hopping window around a time point have this time point?"""
+    since_pivot = Arithmetic("mod", (position, every))
+    return Condition(Comparison("<=", since_pivot, future, span), False)
 
 
 def _is_pointwise(formula: Formula) -> bool:

@@ -13,7 +13,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import AggregateFunction, Comparison
-from larspark.language.windows import SessionWindow, TupleWindow
+from larspark.language.windows import SessionWindow, TupleWindow, Window
 
 
 class Mode(StrEnum):
@@ -78,6 +78,19 @@ class Sessions:
 
 
 @dataclass(frozen=True, slots=True)
+class Contents:
+    """What a sequence of windows leaves of the input: atoms of a predicate, or time points (None).
+
+    Each window looks from the evaluation time (None), or from one of the positions, which go
+    through all time points that the windows before them leave. The rows begin with the positions.
+    """
+
+    signature: Signature | None
+    windows: tuple[tuple[Window, int | None], ...]
+    positions: int
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """A body formula over one atom: `p(X)`, `[5] some p(X)`, `[#3] @T p(X)`, ...
 
@@ -88,7 +101,7 @@ class Seen:
     mode: Mode
     time: Variable | int | None
     reach: Reach
-    tuples: Tuples | Sessions | None
+    tuples: Tuples | Sessions | Contents | None
     only: Filters
     origin: Span
 
@@ -281,6 +294,7 @@ def retracting_rules(plan: Plan, *, hindsight: bool, push: bool) -> tuple[tuple[
             or any(
                 negated
                 or (seen.tuples is not None and not hindsight)
+                or isinstance(seen.tuples, Contents)
                 or seen.atom.signature in retracting
                 for seen, negated in formulas(rule.source)
             )

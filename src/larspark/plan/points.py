@@ -14,9 +14,17 @@ from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import Comparison
 from larspark.logic.binding import linear
 from larspark.plan.bound_variables import bound_by
-from larspark.plan.literals import Condition, Literal, Point, Reading, cannot, time_variable
+from larspark.plan.literals import (
+    Condition,
+    Literal,
+    Point,
+    Reading,
+    cannot,
+    counts_tuples,
+    time_variable,
+)
 from larspark.plan.operators import Mode, Reach
-from larspark.plan.window_chains import Around, View, view_of
+from larspark.plan.window_chains import Around, View, is_recomputed, time_view_of
 
 # Ranges become rows, so they must not be too long.
 RANGE_LIMIT = 100_000
@@ -60,11 +68,16 @@ def place(
     there are so far, so that a recursion does not run ahead into the future.
     """
     points = list(dict.fromkeys(literal for literal in literals if isinstance(literal, Point)))
-    views = [view_of(point.scope, None) for point in points]
+    views = [time_view_of(point.scope, None) for point in points]
     placement = Placement([], [], [], [], _reaches(literals, points, views))
+    for point in points:
+        if counts_tuples(point.scope) and not _is_read_alike(point, literals):
+            placement.readings.append(
+                Reading(moment, Mode.AT, point.time, point.scope, False, point.span)
+            )
     # Windows that a range has already taken into account, by the number of their point.
     taken: set[tuple[int, Around]] = set()
-    bound = bound_by(literals)
+    bound = bound_by([*literals, *placement.readings])
     while True:
         pending = [n for n, point in enumerate(points) if point.variable not in bound]
         if not pending:
@@ -78,13 +91,11 @@ def place(
         else:
             number = pending[0]
             placement.readings.append(_all_moments(points[number], moment))
-        bound = bound_by(literals, {*bound, points[number].variable})
+        known = [*literals, *placement.readings]
+        bound = bound_by(known, {*bound, points[number].variable})
     readings = [*literals, *placement.readings]
     for number, (point, view) in enumerate(zip(points, views, strict=True)):
         if not _is_certain(point, view, readings, placement.reaches):
-            if view.tuples is not None:
-                hint = "use the engine `asp`, or a time window"
-                raise cannot("enumerate the time points of a tuple window", point.span, hint)
             if any(r.atom.signature in circular for r in _read_at_points(literals)):
                 placement.readings.append(_all_moments(point, moment))
             else:
@@ -122,10 +133,6 @@ def _refuse_width(around: Around, span: Span) -> None:
 
 
 def _all_moments(point: Point, moment: Atom) -> Reading:
-    view = view_of(point.scope, None)
-    if view.tuples is not None:
-        hint = "use the engine `asp`, or a time window"
-        raise cannot("enumerate the time points of a tuple window", point.span, hint)
     scope = tuple(placed for placed in point.scope if placed.position is None)
     return Reading(moment, Mode.AT, point.variable, scope, False, point.span)
 
@@ -184,17 +191,34 @@ def _is_certain(
     point: Point, view: View, literals: Sequence[Literal], reaches: Mapping[Variable, Reach]
 ) -> bool:
     """Is something read at the time point that only the same or a smaller window can show?"""
-    return any(
-        literal.scope == point.scope
-        or (view.tuples is None and _lies_in(reach_of(literal, reaches), view.reach))
+    if _is_read_alike(point, literals):
+        return True
+    return not counts_tuples(point.scope) and any(
+        _lies_in(reach_of(literal, reaches), view.reach)
         for literal in _read_at_points(literals)
         if not literal.negated and time_variable(literal.time or 0) == point.variable
     )
 
 
+def _is_read_alike(point: Point, literals: Sequence[Literal]) -> bool:
+    """Is something read at the time point, or looked at from there, through the same windows?"""
+    for literal in literals:
+        if not isinstance(literal, Reading) or literal.negated:
+            continue
+        at_point = literal.mode is Mode.AT and literal.time is not None
+        at_point = at_point and time_variable(literal.time or 0) == point.variable
+        if at_point and literal.scope == point.scope:
+            return True
+        if is_recomputed(literal.scope):
+            before = [placed.position for placed in literal.scope]
+            if point.variable in before:
+                return literal.scope[: before.index(point.variable)] == point.scope
+    return False
+
+
 def reach_of(reading: Reading, reaches: Mapping[Variable, Reach]) -> Reach:
     """How far from the evaluation time an atom has to be read: in its windows, and in reach."""
-    reach = view_of(reading.scope, reading.atom).reach
+    reach = time_view_of(reading.scope, reading.atom).reach
     if reading.time is None or isinstance(reading.time, int):
         return reach
     return _meet(reach, reaches.get(time_variable(reading.time), reach))
@@ -266,7 +290,7 @@ def _reaches(
         if reading.time is not None:
             link(reading.time)
             if not reading.negated:
-                reach = _sliding(view_of(reading.scope, reading.atom).reach)
+                reach = _sliding(time_view_of(reading.scope, reading.atom).reach)
                 narrow(time_variable(reading.time), reach)
     # Every round passes bounds on by one link; as many as there are links always suffice.
     for _ in links:

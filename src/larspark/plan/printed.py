@@ -1,13 +1,15 @@
 """The plan as text: stable, one operator a line, each with the line of the program it came from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from larspark.base.atoms import Atom, atom_text, term_text
 from larspark.base.problems import Span
-from larspark.language.windows import TimeWindow
+from larspark.base.terms import Term
+from larspark.language.windows import GroupWindow, TimeWindow
 from larspark.plan.operators import (
     Collect,
+    Contents,
     Derive,
     Each,
     Ever,
@@ -19,6 +21,8 @@ from larspark.plan.operators import (
     Plan,
     Reach,
     Seen,
+    Sessions,
+    Tuples,
     Where,
     Within,
     Without,
@@ -41,7 +45,7 @@ def plan_text(plan: Plan) -> str:
 def seen_text(seen: Seen) -> str:
     """A leaf in the words of the language, windows collapsed."""
     # What a tuple window counts among is filtered already.
-    counted = () if seen.tuples is None else seen.tuples.among
+    counted = () if not isinstance(seen.tuples, Tuples | Sessions) else seen.tuples.among
     only = tuple(patterns for patterns in seen.only if patterns not in counted)
     windows = (*_tuple_windows(seen), *_filters(only), *_time_window(seen.reach))
     words = [f"[{window}]" for window in windows]
@@ -54,7 +58,15 @@ def seen_text(seen: Seen) -> str:
             words.append(f"@{term_text(0 if seen.time is None else seen.time)}")
         case _:
             assert_never(seen.mode)
-    return " ".join([*words, atom_text(seen.atom)])
+    return " ".join([*words, _asked(seen)])
+
+
+def _asked(seen: Seen) -> str:
+    """The atom itself, or `true` for time points."""
+    if not isinstance(seen.tuples, Contents):
+        return atom_text(seen.atom)
+    signature, args = seen.tuples.signature, seen.atom.args[seen.tuples.positions :]
+    return "true" if signature is None else atom_text(Atom(signature.predicate, args))
 
 
 def _placed(text: str, span: Span) -> str:
@@ -123,9 +135,26 @@ def _time_window(reach: Reach) -> Iterator[str]:
 def _tuple_windows(seen: Seen) -> Iterator[str]:
     if seen.tuples is None:
         return
+    if isinstance(seen.tuples, Contents):
+        yield from _contents(seen.tuples, seen.atom.args)
+        return
     yield from _filters(seen.tuples.among)
     keys = "" if seen.tuples.by is None else _keys(seen.atom, seen.tuples.by)
     yield f"{seen.tuples.size_text}{keys}"
+
+
+def _contents(contents: Contents, args: Sequence[Term]) -> Iterator[str]:
+    """The windows; from the first one of a position on, it says where they look from."""
+    before = None
+    for window, position in contents.windows:
+        if position != before:
+            yield "from now" if position is None else f"from {term_text(args[position])}"
+            before = position
+        keys = ""
+        if isinstance(window, GroupWindow):
+            places = dict(window.positions).values()
+            keys = " by " + " or ".join(", ".join(str(n + 1) for n in place) for place in places)
+        yield f"{window.text()}{keys}"
 
 
 def _keys(atom: Atom, by: tuple[int, ...]) -> str:

@@ -3,12 +3,19 @@
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from larspark.base.atoms import Atom
-from larspark.base.problems import Span
+from larspark.base.atoms import Atom, Signature
+from larspark.base.problems import LarsparkError, Span
 from larspark.base.terms import Arithmetic, Variable
-from larspark.language.windows import Bounds, SessionWindow, TupleWindow, Window
-from larspark.plan.literals import Placed, Scope, cannot
-from larspark.plan.operators import Filters, Reach, Sessions, Tuples
+from larspark.language.windows import (
+    Bounds,
+    GroupWindow,
+    Positions,
+    SessionWindow,
+    TupleWindow,
+    Window,
+)
+from larspark.plan.literals import Placed, Scope, cannot, counts_tuples
+from larspark.plan.operators import Contents, Filters, Reach, Sessions, Tuples
 
 _EVERYTHING = Reach()
 
@@ -34,12 +41,65 @@ class View:
     around: tuple[Around, ...] = ()
 
 
+_WHOLE = View()
+
+
+def time_view_of(scope: Scope, atom: Atom | None) -> View:
+    """The same, without bounds when the windows are recomputed."""
+    return _WHOLE if is_recomputed(scope) else view_of(scope, atom)
+
+
 def view_of(scope: Scope, atom: Atom | None) -> View:
     """What can be seen (of an atom, or time points); an error when the windows do not collapse."""
-    view = View()
+    view = _WHOLE
     for placed in scope:
         view = _narrow(view, placed, atom)
     return view
+
+
+def is_recomputed(scope: Scope) -> bool:
+    """Are elements counted here in a way that does not collapse into one window?"""
+    if not counts_tuples(scope):
+        return False
+    keys = dict.fromkeys(key for placed in scope for key in placed.window.keys)
+    try:
+        view_of(scope, Atom("", tuple(keys)))
+    except LarsparkError:
+        return True
+    return False
+
+
+def positions_of(scope: Scope) -> tuple[Variable, ...]:
+    """The time points from which the windows look, other than the evaluation time."""
+    found = (placed.position for placed in scope if placed.position is not None)
+    return tuple(dict.fromkeys(found))
+
+
+def contents_of(scope: Scope, signature: Signature | None) -> Contents:
+    """The windows as they are, to be evaluated at every time point."""
+    positions = positions_of(scope)
+    windows: list[tuple[Window, int | None]] = []
+    for window, position, span, keys in map(_parts, scope):
+        if not window.is_known:
+            raise _unknown(window, span)
+        if any(isinstance(term, Variable | Arithmetic) for term in window.filter_terms):
+            raise _variable_filter(span)
+        known = GroupWindow(window.ungrouped(), keys) if window.keys else window
+        windows.append((known, None if position is None else positions.index(position)))
+    return Contents(signature, tuple(windows), len(positions))
+
+
+def _parts(placed: Placed) -> tuple[Window, Variable | None, Span, Positions]:
+    return placed.window, placed.position, placed.span, placed.keys
+
+
+def _variable_filter(span: Span) -> LarsparkError:
+    return cannot("filter by the value of a term", span, "group by the variable: `[#1 by ID]`")
+
+
+def _unknown(window: Window, span: Span) -> LarsparkError:
+    name = window.function or window.text()
+    return cannot(f"look through the window `{name}`", span, "use the engine `oracle`")
 
 
 def _narrow(view: View, placed: Placed, atom: Atom | None) -> View:
@@ -47,13 +107,12 @@ def _narrow(view: View, placed: Placed, atom: Atom | None) -> View:
     if window.bounds is not None:
         if position is None:
             return replace(view, reach=_narrow_time(view, window.bounds, span))
-        if any(around.anchor == position and around.every > 1 for around in view.around):
-            raise cannot("nest hopping windows", span, "use the engine `asp`")
         return replace(view, around=(*view.around, Around(position, *window.bounds)))
     if window.filters is not None:
         if any(isinstance(term, Variable | Arithmetic) for term in window.filter_terms):
-            hint = "group by the variable: `[#1 by ID]`"
-            raise cannot("filter by the value of a term", span, hint)
+            if atom is None and not view.tuples:
+                return view
+            raise _variable_filter(span)
         return replace(view, only=(*view.only, window.filters))
     if window.selects_input and position is not None:
         hint = "use the engine `asp`, or a time window"
@@ -62,8 +121,7 @@ def _narrow(view: View, placed: Placed, atom: Atom | None) -> View:
         return replace(view, tuples=_narrow_tuples(view, window, atom, span))
     if isinstance(window, SessionWindow):
         return replace(view, tuples=_sessions(view, window, atom, span))
-    hint = "use the engine `asp`" if window.is_known else "use the engine `oracle`"
-    raise cannot(f"look through the window `{window.function or window.text()}`", span, hint)
+    raise _unknown(window, span)
 
 
 def _narrow_time(view: View, bounds: Bounds, span: Span) -> Reach:

@@ -109,7 +109,7 @@ class Generator:
             self.formula(level, negated=False) for _ in range(random.choice([0, 1, 1, 1, 2, 2, 3]))
         ]
         if random.random() < 0.2:
-            nested = self.nested(level, random.randint(2, 4))
+            nested = self.nested(level, random.randint(2, 4), counted=random.random() < 0.3)
             if random.random() < 0.1:
                 window = random.choice([TupleWindow(random.randint(1, 4)), SessionWindow(2)])
                 nested = Windowed(window, nested)
@@ -212,12 +212,19 @@ class Generator:
                 formula = Windowed(self.window(atom.atom, name in INPUTS, mode), formula)
         return formula
 
-    def nested(self, level: int, depth: int, positive: bool = True) -> Formula:
-        """Windows, temporal operators and connectives below each other, in any order."""
+    def nested(
+        self, level: int, depth: int, positive: bool = True, counted: bool = False
+    ) -> Formula:
+        """Windows, temporal operators and connectives below each other, in any order.
+
+        With `counted` also windows that count elements, which nothing derived may stand below.
+        """
         random = self.random
         if depth == 0 or random.random() < 0.1:
-            names = [*INPUTS, *INPUTS, *BACKGROUND, *self.names[:level] * 3]
-            if positive and random.random() < 0.1:
+            names = [*INPUTS, *INPUTS, *BACKGROUND]
+            if not counted:
+                names += self.names[:level] * 3
+            if not counted and positive and random.random() < 0.1:
                 names.append(self.names[level])
             name = random.choice(names)
             arity = {**INPUTS, **BACKGROUND, **DERIVED}[name]
@@ -226,7 +233,7 @@ class Generator:
             )
 
         def below(positive: bool = positive) -> Formula:
-            return self.nested(level, depth - 1, positive)
+            return self.nested(level, depth - 1, positive, counted)
 
         match random.choice(
             ["some"] * 5 + ["always"] * 4 + ["at"] * 2 + ["not", "and", "or", "if"]
@@ -238,8 +245,9 @@ class Generator:
                     formula = At(self.pin([random.choice([*TIMES[:1] * 4, VARIABLES[0]])]), body)
                 if random.random() < 0.1:
                     formula = Reset(formula)
+                atom = body.atom if isinstance(body, AtomFormula) else Atom("a", (WILDCARD,))
                 for _ in range(random.choice([0, 1, 1, 1, 1, 2])):
-                    formula = Windowed(self.window(Atom("a", (WILDCARD,)), False, kind), formula)
+                    formula = Windowed(self.window(atom, counted, "nested"), formula)
                 if random.random() < 0.1:
                     formula = Reset(formula)
                 return formula
@@ -278,7 +286,7 @@ class Generator:
     def window(self, atom: Atom, streamed: bool, mode: str) -> Window:
         random = self.random
         kinds = ["time"] * 6 + ["hop", "future", "past", "filter"]
-        if streamed and mode != "always":
+        if streamed:
             kinds += ["tuple", "tuple", "group", "session", "session"]
         match random.choice(kinds):
             case "hop":
@@ -296,6 +304,9 @@ class Generator:
                 pattern = Atom(
                     atom.predicate, tuple(random.choice([WILDCARD, WILDCARD, 1]) for _ in atom.args)
                 )
+                if mode == "nested" and random.random() < 0.5:
+                    term = random.choice([VARIABLES[0], Arithmetic("+", (VARIABLES[1], 1))])
+                    pattern = Atom(atom.predicate, tuple(term for _ in atom.args))
                 other = Atom("c", (WILDCARD, 1))
                 return FilterWindow((pattern, other) if random.random() < 0.5 else (pattern,))
             case "tuple":

@@ -307,3 +307,20 @@ def row(t: int, predicate: str, *args: int | float | str) -> Row:
 def engine(running: Session) -> IntervalEngine:
     assert isinstance(running.engine, IntervalEngine)
     return running.engine
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("q :- [20] some [#3] some p(_).", 300),
+        ("q :- [20] [session 3 max 9] some p(_).", 300),
+        ("q :- [#5] always p(_).", 100),
+        ("q :- [6 every 2] [#3] some p(_).", 100),
+    ],
+)
+def test_recomputed_windows_keep_what_they_can_still_see(text: str, most: int) -> None:
+    running = session(text)
+    for t in range(2_000):
+        running.append(RowBatch([row(t, "p", number) for number in range(t % 4)], t))
+        running.advance(t)
+    assert engine(running).stats()["rows"] < most

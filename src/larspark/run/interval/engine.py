@@ -286,7 +286,7 @@ class IntervalEngine(ListedModels):
                 return iter([(last, taken)])
             # Where every time point counts, a gap is work like any other.
             return (
-                stretches(taken, first, last) if network.pinned_background else slices(taken, last)
+                stretches(taken, first, last) if network.counts_time_points else slices(taken, last)
             )
         parts = {first: taken} if network.clock.hindsight else split_times(taken)
         return ((t, parts.get(t, {})) for t in range(first, last + 1))

@@ -1,14 +1,14 @@
 """Body formulas in the network: from the rows of a predicate to bindings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from larspark.base.atoms import Signature
-from larspark.plan.operators import Mode, Reach, Sessions, Tuples
+from larspark.base.atoms import Atom, Signature
+from larspark.plan.operators import Contents, Mode, Reach, Sessions, Tuples
 from larspark.run.interval.count_profiles import Profile, WindowSize
 from larspark.run.interval.firing import Firing, Head
 from larspark.run.interval.formula_shapes import (
@@ -33,6 +33,7 @@ from larspark.run.interval.nodes import (
     Spread,
     Sweep,
 )
+from larspark.run.interval.recomputed_windows import RecomputedWindows
 from larspark.run.interval.row_programs import RowProgram
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.session_windows import SessionRows, TupleNode
@@ -83,13 +84,19 @@ class FormulaBuilder:
     """Builds the nodes of formulas; `stored` are the shapes whose bindings are looked up."""
 
     def __init__(
-        self, network: Network, clock: Clock, constants: Constants, stored: set[Shape]
+        self,
+        network: Network,
+        clock: Clock,
+        constants: Constants,
+        stored: set[Shape],
+        background: Mapping[Signature, Sequence[Atom]],
     ) -> None:
         self._network = network
         self._clock = clock
         self._constants = constants
         self._stored = stored
-        self._windows: dict[tuple[Signature, Tuples | Sessions], TupleNode] = {}
+        self._background = background
+        self._windows: dict[tuple[Signature, Tuples | Sessions | Contents], TupleNode] = {}
         self._scans: list[tuple[Source, ScanNode]] = []
 
     def formula(self, shape: Shape, predicate: Predicate, keepers: list[Keeper]) -> Formula:
@@ -121,7 +128,7 @@ class FormulaBuilder:
         """The sources of rows: a tuple window over the stream, if there is one."""
         if shape.tuples is not None:
             window = self._window(shape.signature, shape.tuples)
-            retracts = not self._clock.hindsight
+            retracts = not self._clock.hindsight or isinstance(shape.tuples, Contents)
             return [Channel(Kind.PINNED, window, retracts=retracts, unique=True)]
         if shape.mode is Mode.NOW:
             # Remembered atoms of the present are those that hold at present.
@@ -225,14 +232,23 @@ class FormulaBuilder:
             return start
         return max(start, -((reach.future - start) // reach.every) * reach.every)
 
-    def _window(self, signature: Signature, tuples: Tuples | Sessions) -> TupleNode:
+    def _window(self, signature: Signature, tuples: Tuples | Sessions | Contents) -> TupleNode:
         key = (signature, tuples)
         if key not in self._windows:
-            window = self._new_window(signature, tuples, self._among(tuples))
+            if isinstance(tuples, Contents):
+                window: TupleNode = self._recomputed(tuples)
+            else:
+                window = self._new_window(signature, tuples, self._among(tuples))
             self._windows[key] = window
             self._network.windows.append(window)
             self._keep(window, f"{tuples_text(tuples)} over {signature}", self._network.keepers)
         return self._windows[key]
+
+    def _recomputed(self, contents: Contents) -> RecomputedWindows:
+        signature = contents.signature
+        atoms = () if signature is None else self._background.get(signature, ())
+        codes = [tuple(map(self._constants.code_term, atom.args)) for atom in atoms]
+        return RecomputedWindows(contents, codes, self._constants, self._clock)
 
     def _new_window(
         self, signature: Signature, tuples: Tuples | Sessions, among: Among

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language.tree import NOWHERE
-from larspark.plan.operators import Filters, Mode, Reach, Seen, Sessions, Tuples
+from larspark.plan.operators import Contents, Filters, Mode, Reach, Seen, Sessions, Tuples
 from larspark.plan.printed import seen_text
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import NONE, TO
@@ -44,7 +44,7 @@ class Shape(NamedTuple):
     mode: Mode
     time: Slot | int | None
     reach: Reach
-    tuples: Tuples | Sessions | None
+    tuples: Tuples | Sessions | Contents | None
     only: Filters
 
     @property
@@ -83,8 +83,10 @@ def shape_text(shape: Shape) -> str:
     return seen_text(seen)
 
 
-def tuples_text(tuples: Tuples | Sessions) -> str:
+def tuples_text(tuples: Tuples | Sessions | Contents) -> str:
     """A tuple or session window, with its keys as numbers of arguments."""
+    if isinstance(tuples, Contents):
+        return " ".join(f"[{window.text()}]" for window, _ in tuples.windows)
     keys = "" if tuples.by is None else " by " + ", ".join(str(place + 1) for place in tuples.by)
     return f"[{tuples.size_text}{keys}]"
 

@@ -7,7 +7,15 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.plan.build import plan
 from larspark.plan.literals import cannot
-from larspark.plan.operators import Mode, Plan, Seen, formulas, is_recomputed, retracting_rules
+from larspark.plan.operators import (
+    Contents,
+    Mode,
+    Plan,
+    Seen,
+    formulas,
+    is_recomputed,
+    retracting_rules,
+)
 from larspark.run.protocol import Engine, EngineKind, Settings
 
 
@@ -43,6 +51,9 @@ def _formula_obstacles(
     seen: Seen, checked: Checked, moment: Signature, *, open_end: bool
 ) -> Iterator[LarsparkError]:
     reach, signature = seen.reach, seen.atom.signature
+    if isinstance(seen.tuples, Contents) and open_end and not _ends(seen.tuples):
+        hint = "put it into a window, or end the timeline with `--until`"
+        yield cannot("look through a timeline without an end", seen.origin, hint)
     background = signature in checked.background_signatures or signature == moment
     if background and seen.tuples is not None:
         yield cannot("look at background data through a tuple window", seen.origin)
@@ -55,6 +66,21 @@ def _formula_obstacles(
             seen.origin,
             "leave the time point out: background data holds always",
         )
+
+
+def _ends(contents: Contents) -> bool:
+    """On an open timeline: are there finitely many time points wherever they are listed?"""
+    ends, positions = False, set[int | None]((None,))
+    for window, position in contents.windows:
+        if position not in positions:
+            if not ends:
+                return False
+            positions.add(position)
+        if window.bounds is not None:
+            ends = ends or window.bounds.future is not None
+        elif window.selects_input:
+            ends = ends or not window.looks_ahead
+    return ends
 
 
 def _make(checked: Checked, background: Iterable[Atom], settings: Settings) -> Engine:

@@ -14,6 +14,7 @@ from larspark.run.interval.interval_answers import Outputs, atoms_of
 from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread, State
+from larspark.run.interval.recomputed_windows import RecomputedWindows
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.session_windows import TupleNode
 from larspark.run.interval.tuple_windows import Arrived
@@ -215,9 +216,17 @@ class Network:
     # What every keeper holds, for the printed network.
     labels: dict[Keeper, str] = field(default_factory=dict)
     formula_count: int = 0
+
     # Does every time point have to be evaluated by itself?
     single_steps: bool = False
     _before: tuple[int, int] | None = None
+
+    @property
+    def counts_time_points(self) -> bool:
+        """Is every time point work, also one at which nothing arrives?"""
+        return bool(self.pinned_background) or any(
+            isinstance(window, RecomputedWindows) for window in self.windows
+        )
 
     def begin(self) -> None:
         """Insert what holds from the start.

@@ -131,11 +131,13 @@ class Builder:
         self._looked_up = {shape.signature for shape in looked_up}
         if exchange is not None:
             looked_up |= {whole(derived.signature) for derived in exchange.waiting}
-        self._formula_builder = FormulaBuilder(self._network, clock, constants, looked_up)
         self._read_twice = read_twice(plan)
         self._background: dict[Signature, list[Atom]] = {}
         for atom in (*sorted(background, key=str), Atom(plan.moment.predicate)):
             self._background.setdefault(atom.signature, []).append(atom)
+        self._formula_builder = FormulaBuilder(
+            self._network, clock, constants, looked_up, self._background
+        )
 
     def build(self) -> Network:
         """The network, before any row is inserted."""

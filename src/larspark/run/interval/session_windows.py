@@ -17,6 +17,7 @@ from larspark.language.windows import SessionWindow
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Node, State
+from larspark.run.interval.recomputed_windows import RecomputedWindows
 from larspark.run.interval.restored import check_elements, require
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.tuple_windows import Among, Arrived, LastOfGroups, LastTuples
@@ -196,4 +197,4 @@ class SessionRows:
         return sum(map(len, members)), sum(rows.nbytes for rows in members)
 
 
-TupleNode: TypeAlias = LastTuples | LastOfGroups | SessionRows
+TupleNode: TypeAlias = LastTuples | LastOfGroups | SessionRows | RecomputedWindows
