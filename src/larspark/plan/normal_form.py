@@ -238,7 +238,7 @@ class FormulaReader:
     def _at(
         self, time: Term, body: Formula, scope: Scope, span: Span, *, negated: bool = False
     ) -> Alternatives:
-        point = _one(Point(time, scope, span))
+        point = _one(_point(time, scope, span))
         here = self.alternatives(body, scope, time_variable(time), negated=negated)
         return conjoin([point, here], span)
 
@@ -257,7 +257,7 @@ class FormulaReader:
             witness = Some(body, span) if elsewhere else body
             parts.append(self.alternatives(witness, scope, position))
         elif may_be_empty:
-            parts.append(_one(Point(next(self._times), scope, span)))
+            parts.append(_one(_point(next(self._times), scope, span)))
         counterexample = self._at(next(self._times), body, scope, span, negated=True)
         parts.append(_absent(counterexample, span))
         found = conjoin(parts, span)
@@ -313,6 +313,13 @@ def _lasts(formula: Formula) -> bool:
 
 def _hops(window: Window) -> bool:
     return window.bounds is not None and window.bounds.hops
+
+
+def _point(time: Term, scope: Scope, span: Span) -> Point:
+    """A time point of a scope, which filters do not change unless elements are counted."""
+    if not counts_tuples(scope):
+        scope = tuple(placed for placed in scope if not _varies(placed))
+    return Point(time, scope, span)
 
 
 def _varies(placed: Placed) -> bool:

@@ -110,8 +110,6 @@ def _narrow(view: View, placed: Placed, atom: Atom | None) -> View:
         return replace(view, around=(*view.around, Around(position, *window.bounds)))
     if window.filters is not None:
         if any(isinstance(term, Variable | Arithmetic) for term in window.filter_terms):
-            if atom is None and not view.tuples:
-                return view
             raise _variable_filter(span)
         return replace(view, only=(*view.only, window.filters))
     if window.selects_input and position is not None:

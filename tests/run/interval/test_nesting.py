@@ -67,7 +67,7 @@ BODIES = (
     # Filters with variables.
     "[2] some a(X), [only c(X,_)] [3] some c(_,1)",
     "[3] some b(X), not [only a(X), a(2)] [4] some a(_)",
-    "[3] some b(X), [only a(X + 1), c(1,X)] always [1] some a(_)",
+    "[3] some b(X), [only a(X + 1), c(1,X)] [4] always [1] some a(_)",
     # Hopping windows above, and below.
     "[6 every 2] [3] some a(X)",
     "[6 every 2] [4 every 3] some a(X)",
@@ -111,7 +111,7 @@ def test_a_body_holds_where_the_definitions_say(body: str, hindsight: bool) -> N
         elements = sorted(element(random) for _ in range(random.randint(1, 20)))
         expected = dict(output_stream(checked, elements, start=1, to=10, hindsight=hindsight))
         session = Session(checked, engine="interval", settings=Settings(1, hindsight))
-        rows = [Row(t, atom, 0) for t, atom in elements]
+        rows = [Row(t, atom, number) for number, (t, atom) in enumerate(elements)]
         found = {}
         if hindsight:
             session.append(RowBatch(rows, 10))

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from larspark.base.atoms import Signature
+from larspark.base.problems import LarsparkError, Problem
 from larspark.language.windows import (
     GroupWindow,
     Positions,
@@ -26,11 +27,15 @@ from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Node, State
+from larspark.run.interval.restored import require
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.tuple_windows import Arrived
+from larspark.run.state import FURTHEST, whole_number
 
 # The time point of an atom (or the time point itself), the positions, and the arguments, as codes.
 _Row: TypeAlias = tuple[int, ...]
+# Every time point of a window takes room, so there must not be too many.
+_POINTS_LIMIT = 1_000_000
 _Patterns: TypeAlias = dict[Signature, list[tuple[tuple[int, int], ...]]]
 
 
@@ -148,9 +153,8 @@ class RecomputedWindows:
             window, position, patterns = self._steps[number]
             if position is not None and position not in positions:
                 # In settled windows the past has been seen from before.
-                first = t if position == 0 and self._settled is not None else view.start
-                last = t if position == 0 and self._settled is not None else view.end
-                for at in range(max(first, view.start), min(last, view.end) + 1):
+                settled = position == 0 and self._settled is not None
+                for at in _points(view.during(t, t) if settled else view):
                     positions[position] = at
                     yield from self._walk(view, number, positions, t)
                 positions.pop(position, None)
@@ -163,14 +167,14 @@ class RecomputedWindows:
     def _shown(self, view: _View, positions: tuple[int, ...]) -> Iterator[_Row]:
         signature = self._contents.signature
         if signature is None:
-            for point in range(view.start, view.end + 1):
+            for point in _points(view):
                 yield (point, *positions)
             return
         for element in view.members:
             if element.signature == signature:
                 yield (element.t, *positions, *element.args)
         for args in self._background:
-            for point in range(view.start, view.end + 1):
+            for point in _points(view):
                 yield (point, *positions, *args)
 
     def _forget(self) -> None:
@@ -180,17 +184,16 @@ class RecomputedWindows:
             return
         reached = bisect_right(self._elements, t, key=_time_of)
         kept: _Members = self._elements[:reached]
-        certain = True
         clipped = False
         for window, position, patterns in self._steps:
             if position is not None and (self._settled is None or position > 0):
                 break
-            kept, certain = _needed(window, patterns, kept, t, clipped=clipped)
-            clipped = clipped or window.filters is None
-            if not certain:
+            kept = _needed(window, patterns, kept, t, clipped=clipped)
+            # What a window that counts does not need, one below it could not see either; but the
+            # other way round it could still count.
+            if window.selects_input or not window.keeps_now:
                 break
-        else:
-            certain = True
+            clipped = clipped or window.filters is None
         if len(kept) < reached:
             self._elements = [*kept, *self._elements[reached:]]
 
@@ -236,14 +239,20 @@ class RecomputedWindows:
                 continue
             arity, _, predicate = name.partition(" ")
             signature = Signature(predicate, int(arity))
-            if rows.ndim != 2 or rows.shape[1] != 2 + signature.arity:
-                raise ValueError("the elements of a window have another width")
+            require(rows.dtype == np.int64, "the elements of a window are no 64-bit numbers")
+            width = 2 + signature.arity
+            require(rows.ndim == 2 and rows.shape[1] == width, "elements have another width")
             for number, t, *args in rows.tolist():
                 found.append((number, _Element(t, signature, tuple(args))))
         found.sort(key=lambda each: each[0])
         self._elements = [element for _, element in found]
-        if len(state["evaluated"]):
-            self._done = int(state["evaluated"][0])
+        times = [element.t for element in self._elements]
+        require(times == sorted(times), "the elements of a window are not in order")
+        require(all(abs(t) <= FURTHEST for t in times), "elements of a window are too far away")
+        done = state["evaluated"]
+        require(done.dtype == np.int64 and done.ndim == 1, "no time point was evaluated")
+        if len(done):
+            self._done = whole_number(int(done[0]), self._clock.start, self._clock.last)
             self._rows = self._now(self._done)
 
     def size(self) -> tuple[int, int]:
@@ -275,6 +284,15 @@ class _Changes:
     def inside(self) -> list[tuple[_Row, int, int]]:
         """The new rows, with the evaluation times at which they hold."""
         return [*self._inside, *((row, first, FOREVER) for row, first in self._since.items())]
+
+
+def _points(view: _View) -> range:
+    """The time points of a view; an error when there are too many to look at each of them."""
+    if view.end - view.start > _POINTS_LIMIT:
+        message = f"a window has more than {_POINTS_LIMIT} time points to look at one by one"
+        hint = "put it into a time window, or use a larger `#tick`"
+        raise LarsparkError(Problem("L403", message, hint=hint))
+    return range(view.start, view.end + 1)
 
 
 def _time_of(element: _Element) -> int:
@@ -372,36 +390,30 @@ def _groups(positions: Positions, members: _Members) -> dict[tuple[object, ...],
 
 def _needed(
     window: Window, patterns: _Patterns, members: _Members, t: int, *, clipped: bool
-) -> tuple[_Members, bool]:
-    """The elements up to t that a window can show at t or later; can one behind it rely on that?
+) -> _Members:
+    """The elements up to t that a window needs to know at t or later.
 
-    It can if a window only ever drops its oldest elements. `clipped` says that there are windows
-    before it that drop elements.
+    `clipped` says that a window before it drops the oldest elements as time goes on.
     """
     match window:
         case _ if window.filters is not None:
-            return [element for element in members if _passes(patterns, element)], True
-        case TimeWindow(None, _, every):
-            return members, every == 1
+            return [element for element in members if _passes(patterns, element)]
         case TimeWindow(int() as past, _, every):
             oldest = t // every * every - past
-            return members[bisect_left(members, oldest, key=_time_of) :], every == 1
+            return members[bisect_left(members, oldest, key=_time_of) :]
         case TupleWindow(past):
-            return members[max(0, len(members) - past) :], True
-        case SessionWindow() if clipped and window.longest is not None:
-            # Where the sessions begin depends on the oldest elements.
-            return members, False
-        case SessionWindow():
+            return members[max(0, len(members) - past) :]
+        case SessionWindow() if not clipped or window.longest is None:
             sessions = _sessions(window, members)
             kept = [s for s in sessions if window.over(s[0].t, s[-1].t) + 1 >= t]
-            return [element for session in kept for element in session], not window.ended
+            return [element for session in kept for element in session]
         case GroupWindow(each, positions):
             groups = _groups(positions, members).values()
-            needed = [_needed(each, {}, group, t, clipped=clipped)[0] for group in groups]
+            needed = [_needed(each, {}, group, t, clipped=clipped) for group in groups]
             shown = {element for part in needed for element in part}
-            return [element for element in members if element in shown], False
+            return [element for element in members if element in shown]
         case _:
-            return members, False
+            return members
 
 
 def _settled(contents: Contents, clock: Clock) -> int | None:
