@@ -46,13 +46,19 @@ LTL = """
 ok := G (req(a, -3) -> X[!] (Fault U F ack)) & [] (p W q) /\\ !"x y" || last <-> WX Z true
 past := H (ack => O req) and (p S q T r B s), b := <> p M (p R q V r) ; c := ok & Y past
 """
+ETALIS = """
+% a comment
+limit(2, "x"). r1([property(event_rule_window, 5)]) rule: c(X) <- a(X) seq b(-3) where (X > 2).
+r2 'rule:' d(X) <- (c(X) 'seq' a(Y)) cnot b(Y) where (limit(X, _), N is X + 1, N =< Y * 2).
+e <- (p and q) par (r during s) or p meets q fnot r. f(X) <- p(X) equals q(X) where (\\+ g(X)).
+"""
 SEEDS = (
     (LARS, "lars"),
     (TICKER, "ticker"),
     (TICKER, "lars"),
     (LASER, "laser"),
     (LARS, "ticker"),
-    (LTL, "ltl"),
+    *((LTL, "ltl"), (ETALIS, "etalis")),
 )
 
 PARTS = (

@@ -49,6 +49,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "L153": "Answers differ from those of the original language in some cases.",
         "L154": "The language needs an optional package that is not installed.",
         "L161": "A temporal formula uses what this logic does not have.",
+        "L166": "ETALIS's notation has no counterpart, or is ignored.",
+        "L167": "A rule about events keeps all of them.",
         "L162": "The name of a temporal formula is taken, or stands before its definition.",
     },
     "Analysis and meaning: checking a program, evaluating the definitions": {

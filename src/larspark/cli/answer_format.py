@@ -14,6 +14,7 @@ from larspark.show.answer_lines import (
     announced_points,
     binding_lines,
     change_lines,
+    event_lines,
     interval_lines,
     point_lines,
 )
@@ -44,8 +45,10 @@ class AnswerFormat:
         if self.form is Form.BINDINGS:
             points = (point for point in self._points(pieces) if self._within(point.t, point.t))
             return binding_lines(points, self.names, people, self.times)
-        if self.form is Form.POINTS:
+        if self.form in (Form.POINTS, Form.EVENTS):
             points = (point for point in self._points(pieces) if self._within(point.t, point.t))
+            if self.form is Form.EVENTS:
+                return event_lines(points, people, self.times)
             if self.monitor is None:
                 return point_lines(points, people, self.times)
             return announced_points(points, self.monitor, self.limit, people, self.times)

@@ -43,6 +43,7 @@ class Form(StrEnum):
     INTERVALS = "intervals"
     CHANGES = "changes"
     BINDINGS = "bindings"
+    EVENTS = "events"
 
 
 class Mode(StrEnum):

@@ -132,6 +132,7 @@ def run(
     )
     loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
     hindsight = hindsight or bool(loaded.syntax.hindsight)
+    form = _form_of_events(loaded, form, hypothetical=hypothetical)
     if form is None and loaded.syntax.bindings is not None and not hypothetical:
         form = Form.BINDINGS if mode is Mode.PULL else Form.POINTS
     if form is None:
@@ -235,6 +236,15 @@ def _monitor(
     monitor = api.Monitor(program, background, start=start, follow=form is Form.CHANGES)
     print_problems(monitor.warnings)
     return monitor
+
+
+def _form_of_events(program: api.Program, form: Form | None, *, hypothetical: bool) -> Form | None:
+    """The answers of a program about events are events unless another format is chosen."""
+    if program.syntax.events:
+        return Form.EVENTS if form is None and not hypothetical else form
+    if form is Form.EVENTS:
+        raise typer.BadParameter("--as events is for programs about events, such as ETALIS's")
+    return form
 
 
 def _check_push(mode: Mode, form: Form, where: Where) -> None:

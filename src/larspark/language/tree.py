@@ -257,3 +257,5 @@ class Program:
     hindsight: bool | None = field(default=None, compare=False, repr=False)
     # The variables that the arguments of the answers give, for a query of SPARQL's family.
     bindings: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    # Predicates that stand for events: their last two arguments are the ends of an interval.
+    events: frozenset[Signature] = field(default=frozenset(), compare=False, repr=False)

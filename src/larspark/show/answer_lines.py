@@ -1,5 +1,6 @@
 """Answers as lines of text: JSON Lines for pipes, columns and colours for a terminal."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.markup import escape
@@ -28,6 +29,24 @@ def point_lines(points: Iterable[Point], people: bool, times: TimeFormat = POINT
             yield f"[cyan]{times.text(point.t):>6}[/]  [red]no answer stream[/]"
         else:
             yield f"[cyan]{times.text(point.t):>6}[/]  {_listed(point.atoms)}"
+
+
+def event_lines(points: Iterable[Point], people: bool, times: TimeFormat = POINTS) -> Iterator[str]:
+    """One line for every event, at its end; an atom's last two arguments are its interval."""
+    for point in points:
+        found = [
+            (atom_text(Atom(atom.predicate, atom.args[:-2])), *atom.args[-2:])
+            for atom in point.atoms or ()
+        ]
+        for event, *ends in sorted(found, key=str):
+            first, last = (end for end in ends if isinstance(end, int))
+            if people:
+                span = f"from {times.text(first)} to {times.text(last)}"
+                yield f"[cyan]{times.text(point.t):>6}[/]  {escape(str(event))}  [dim]{span}[/]"
+            else:
+                name = json.dumps(event, ensure_ascii=False)
+                span = f'"from": {times.json(first)}, "to": {times.json(last)}'
+                yield f'{{"t": {times.json(point.t)}, "event": {name}, {span}}}'
 
 
 def change_lines(

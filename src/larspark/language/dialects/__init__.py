@@ -4,13 +4,14 @@ from pathlib import Path
 
 from larspark.language.dialect import Dialect
 from larspark.language.dialects.cql import CQL
+from larspark.language.dialects.etalis import ETALIS
 from larspark.language.dialects.lars import LARS
 from larspark.language.dialects.laser import LASER
 from larspark.language.dialects.ltl import LTL
 from larspark.language.dialects.sparql import CQELS, CSPARQL, RSPQL
 from larspark.language.dialects.ticker import TICKER
 
-_ALL = (LARS, TICKER, LASER, LTL, CQL, CSPARQL, CQELS, RSPQL)
+_ALL = (LARS, TICKER, LASER, LTL, ETALIS, CQL, CSPARQL, CQELS, RSPQL)
 DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in _ALL}
 
 

@@ -1,0 +1,79 @@
+"""ETALIS: rules about complex events and their intervals."""
+
+from collections.abc import Iterator
+
+from larspark.base.atoms import Signature
+from larspark.base.problems import Problem
+from larspark.language.collector import MAX_CHARACTERS, has_errors
+from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.events.etalis_reader import EtalisReader
+from larspark.language.events.event_rules import (
+    EventTranslation,
+    TooManyAlternativesError,
+    events,
+)
+from larspark.language.events.pattern_tree import EventRule
+from larspark.language.source import Source, TooManyProblemsError
+from larspark.language.tree import NOWHERE, AtomFormula, Program, Rule
+
+
+def _parse(text: ProgramText) -> Parsed:
+    if len(text.text) > MAX_CHARACTERS:
+        message = f"the text has {len(text.text)} characters, more than {MAX_CHARACTERS}"
+        return Parsed(None, (Problem("L108", message),))
+    source = Source(text.name, text.text)
+    rules: tuple[Rule, ...] = ()
+    derived: set[Signature] = set()
+    try:
+        reader = EtalisReader(source)
+        reader.read()
+        _warn_of_memory(source, reader.rules)
+        translation = EventTranslation(reader.rules)
+        derived = translation.derived
+        _refuse_facts(source, reader.facts, translation.derived)
+        rules = (*reader.facts, *_translated(source, translation))
+    except TooManyProblemsError:
+        pass
+    problems = tuple(sorted(source.problems, key=lambda problem: problem.span or ()))
+    if has_errors(problems):
+        return Parsed(None, problems)
+    found = frozenset(Signature(s.predicate, s.arity + 2) for s in derived)
+    texts = {text.name: source.text}
+    return Parsed(
+        Program(rules, shows=found, source=text.name, texts=texts, events=found), problems
+    )
+
+
+def _translated(source: Source, translation: EventTranslation) -> Iterator[Rule]:
+    try:
+        yield from translation.translate()
+    except TooManyAlternativesError:
+        span = NOWHERE if translation.current is None else translation.current.span
+        hint = "give parts of it rules of their own"
+        source.report("L108", "the rule has too many alternatives with `or`", span, hint)
+
+
+def _warn_of_memory(source: Source, rules: list[EventRule]) -> None:
+    for rule in rules:
+        unbounded = any(ever for _, ever in events(rule.pattern))
+        if rule.window is None and len(list(events(rule.pattern))) > 1:
+            hint = "give it a window: `label([property(event_rule_window, 60)]) rule: ...`"
+            message = "without a window the rule keeps all events, so memory grows"
+            source.warn("L167", message, rule.span, hint)
+        elif unbounded:
+            message = "`fnot` asks for the whole past, so memory grows"
+            source.warn("L167", message, rule.span, "use `(p seq q) cnot r` where it says the same")
+
+
+def _refuse_facts(source: Source, facts: list[Rule], derived: set[Signature]) -> None:
+    """A fact that is also a complex event would hold at every time point."""
+    for fact in facts:
+        if not isinstance(fact.head, AtomFormula):
+            continue
+        signature = fact.head.atom.signature
+        if signature in derived:
+            message = f"ETALIS: `{signature}` is a fact, and a complex event"
+            source.report("L166", message, fact.span, "give one of them another name")
+
+
+ETALIS = Dialect("etalis", (".event",), _parse)

@@ -1,0 +1,1 @@
+"""ETALIS: patterns of complex events over intervals, and their translation to LARS rules."""
