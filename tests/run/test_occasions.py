@@ -15,16 +15,30 @@ OUTPUTS = st.lists(ATOMS, min_size=1, max_size=20)
 def test_what_is_written_is_read():
     assert Every.parse("time") == Every(1, Occasion.TIME)
     assert Every.parse(" 3changes ") == Every(3, Occasion.CHANGE)
+    assert Every.parse("3 times from 1") == Every(3, Occasion.TIME, 1)
     assert Every.parse("10 signal") == Every(10, Occasion.SIGNAL)
-    for wrong in ("", "0 time", "-1 time", "hour", "3", "time 3"):
+    for wrong in (
+        "",
+        "0 time",
+        "-1 time",
+        "hour",
+        "3",
+        "time 3",
+        "3 signals from 1",
+        "time from -1",
+    ):
         assert Every.parse(wrong) is None
 
 
 @given(OUTPUTS, st.integers(1, 4))
-def test_every_so_many_time_points_from_the_first_on(outputs, count):
+def test_every_so_many_time_points_counted_from_0_or_another_one(outputs, count):
     points = [Point(t, atoms) for t, atoms in enumerate(outputs, 5)]
     chosen = list(Occasions(Every(count)).chosen(points))
-    assert chosen == points[count - 1 :: count]
+    assert chosen == [point for point in points if point.t % count == 0]
+    for start in (3, 7):
+        due = range(start, 5 + len(points), count)
+        chosen = list(Occasions(Every(count, start=start)).chosen(points))
+        assert chosen == [point for point in points if point.t in due]
 
 
 @given(OUTPUTS, st.integers(1, 3))

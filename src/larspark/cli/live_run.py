@@ -74,7 +74,8 @@ def parse_every(text: str, form: Form | None) -> Every:
     """The value of the option `--every`."""
     every = Every.parse(text)
     if every is None:
-        raise typer.BadParameter(f"--every {text}: use time, change, signal or '10 signals'")
+        forms = "time, '3 time', '3 time from 1', change, signal or '10 signals'"
+        raise typer.BadParameter(f"--every {text}: use {forms}")
     if every != Every() and form is Form.INTERVALS:
         raise typer.BadParameter(
             "--as intervals writes an interval when it has ended; leave --every out"

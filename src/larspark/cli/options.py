@@ -335,6 +335,7 @@ RecordOption = Annotated[
 EveryOption = Annotated[
     str,
     typer.Option(
-        help="When to write: time, change, signal, or '10 signals'.", rich_help_panel=LIVE
+        help="When to write: time, '3 time' (from 0), '3 time from 1', change, '10 signals'.",
+        rich_help_panel=LIVE,
     ),
 ]

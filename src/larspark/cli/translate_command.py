@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from larspark.base.problems import LarsparkError
 from larspark.cli.app import app
 from larspark.cli.inputs import load_program
 from larspark.cli.options import (
@@ -19,7 +20,9 @@ from larspark.cli.options import (
     TickOption,
     existing,
 )
-from larspark.language import DIALECTS
+from larspark.language import DIALECTS, parse_formula
+from larspark.language.temporal.lars_to_pltl import Timeline, pltl
+from larspark.language.temporal.temporal_tree import temporal_text
 from larspark.show.translation import lars_translation
 
 
@@ -31,6 +34,8 @@ class Request:
     dialect: str | None
     allow: list[Path] | None
     options: dict[str, str | None]
+    timeline: str | None
+    at: int | None
 
 
 def _to_lars(request: Request) -> str:
@@ -41,12 +46,35 @@ def _to_lars(request: Request) -> str:
     )
 
 
+def _to_pltl(request: Request) -> str:
+    if request.timeline is None or request.at is None:
+        raise typer.BadParameter("--to pltl needs --timeline A,B and --at T")
+    parsed = parse_formula(request.source)
+    if parsed.formula is None:
+        raise LarsparkError(parsed.problems)
+    timeline = Timeline(*parse_timeline(request.timeline))
+    return f"{temporal_text(pltl(parsed.formula, timeline, request.at))}\n"
+
+
+def parse_timeline(text: str) -> tuple[int, int]:
+    """The first and the last time point of `A,B`."""
+    first, _, last = text.partition(",")
+    if not (_is_time(first) and _is_time(last)) or int(first) > int(last):
+        raise typer.BadParameter(f"--timeline {text}: write the first and the last point, `0,9`")
+    return int(first), int(last)
+
+
+def _is_time(text: str) -> bool:
+    return text.strip().isdecimal() and len(text.strip()) <= 18
+
+
 class Target(StrEnum):
     LARS = "lars"
+    PLTL = "pltl"
 
 
 # A new target is a function and a line here.
-TARGETS: dict[Target, Callable[[Request], str]] = {Target.LARS: _to_lars}
+TARGETS: dict[Target, Callable[[Request], str]] = {Target.LARS: _to_lars, Target.PLTL: _to_pltl}
 
 
 @app.command(
@@ -54,7 +82,10 @@ TARGETS: dict[Target, Callable[[Request], str]] = {Target.LARS: _to_lars}
     short_help="Write a program in another language.",
 )
 def translate(
-    source: Annotated[str, typer.Argument(metavar="PROGRAM", help="A program of any dialect.")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="PROGRAM", help="A program of any dialect; a formula for pltl."),
+    ],
     to: Annotated[Target, typer.Option(help="The language to write.")] = Target.LARS,
     dialect: Annotated[
         str | None,
@@ -65,6 +96,10 @@ def translate(
             help="The language of the program; by default the file's suffix decides.",
         ),
     ] = None,
+    timeline: Annotated[
+        str | None, typer.Option(metavar="A,B", help="The timeline, for pltl.")
+    ] = None,
+    at: Annotated[int | None, typer.Option("--at", help="The time point, for pltl.")] = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
     tick: TickOption = None,
@@ -80,4 +115,5 @@ def translate(
         "t0": first_report,
         "report": report,
     }
-    typer.echo(TARGETS[to](Request(source, dialect, allow_path, options)), nl=False)
+    request = Request(source, dialect, allow_path, options, timeline, at)
+    typer.echo(TARGETS[to](request), nl=False)

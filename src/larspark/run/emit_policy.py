@@ -4,13 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import NamedTuple, assert_never
+from typing import Literal, NamedTuple
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import AnyBatch
 from larspark.run.protocol import Change, Point
 
-_WRITTEN = re.compile(r"\s*(?:([1-9][0-9]{0,17})\s*)?(time|change|signal)s?\s*")
+_WRITTEN = re.compile(
+    r"\s*(?:([1-9][0-9]{0,17})\s*)?(?:(time)s?(?:\s+from\s+([0-9]{1,18}))?|(change|signal)s?)\s*"
+)
 
 
 class Occasion(StrEnum):
@@ -20,20 +22,29 @@ class Occasion(StrEnum):
 
 
 class Every(NamedTuple):
-    """Every so many time points, changes of the output, or facts (signals)."""
+    """Every so many time points, changes of the output, or facts (signals).
+
+    Time points are counted from `start`: by default those that the number divides.
+    """
 
     number: int = 1
     occasion: Occasion = Occasion.TIME
+    start: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> "Every | None":
         """What a text such as `change` or `10 signals` says; None when it says nothing.
 
         >>> Every.parse("10 signals")
-        Every(number=10, occasion=<Occasion.SIGNAL: 'signal'>)
+        Every(number=10, occasion=<Occasion.SIGNAL: 'signal'>, start=None)
+        >>> Every.parse("3 time from 1")
+        Every(number=3, occasion=<Occasion.TIME: 'time'>, start=1)
         """
         found = _WRITTEN.fullmatch(text)
-        return None if found is None else cls(int(found[1] or 1), Occasion(found[2]))
+        if found is None:
+            return None
+        start = None if found[3] is None else int(found[3])
+        return cls(int(found[1] or 1), Occasion(found[2] or found[4]), start)
 
 
 class Occasions:
@@ -42,6 +53,8 @@ class Occasions:
     >>> points = [Point(t, frozenset({Atom("p")} if t % 4 > 1 else ())) for t in range(1, 9)]
     >>> [point.t for point in Occasions(Every(3)).chosen(points)]
     [3, 6]
+    >>> [point.t for point in Occasions(Every(3, start=2)).chosen(points)]
+    [2, 5, 8]
     >>> [point.t for point in Occasions(Every(1, Occasion.CHANGE)).chosen(points)]
     [2, 4, 6, 8]
     """
@@ -57,24 +70,21 @@ class Occasions:
             self._coming.update(row.t for row in batch.rows())
 
     def chosen(self, points: Iterable[Point]) -> Iterator[Point]:
-        number, occasion = self._every
+        number, occasion, start = self._every
+        if occasion is Occasion.TIME:
+            yield from (p for p in points if _is_due(p.t, number, start))
+            return
         done = 0
         for point, happened in self._counted(points, occasion):
             if happened // number > done // number:
                 yield point
             done = happened
 
-    def _counted(self, points: Iterable[Point], occasion: Occasion) -> Iterator[tuple[Point, int]]:
+    def _counted(
+        self, points: Iterable[Point], occasion: Literal[Occasion.CHANGE, Occasion.SIGNAL]
+    ) -> Iterator[tuple[Point, int]]:
         """Each point with the number of occasions up to it."""
-        match occasion:
-            case Occasion.TIME:
-                return _times(points)
-            case Occasion.CHANGE:
-                return _changes(points)
-            case Occasion.SIGNAL:
-                return self._signals(points)
-            case _:
-                assert_never(occasion)
+        return _changes(points) if occasion is Occasion.CHANGE else self._signals(points)
 
     def _signals(self, points: Iterable[Point]) -> Iterator[tuple[Point, int]]:
         arrived = 0
@@ -83,11 +93,10 @@ class Occasions:
             yield point, arrived if point.c is None else point.c
 
 
-def _times(points: Iterable[Point]) -> Iterator[tuple[Point, int]]:
-    first: int | None = None
-    for point in points:
-        first = point.t if first is None else first
-        yield point, point.t - first + 1
+def _is_due(t: int, number: int, start: int | None) -> bool:
+    if start is None:
+        return t % number == 0
+    return t >= start and (t - start) % number == 0
 
 
 def _changes(points: Iterable[Point]) -> Iterator[tuple[Point, int]]:
