@@ -44,10 +44,29 @@ def content_retrieval() -> Iterator[list[str]]:
         yield atoms
 
 
+def numbers() -> Iterator[list[str]]:
+    """Two hours of a plant: errors of three machines, four sensors, orders of three customers."""
+    chance = random.Random(5)
+    degrees = {"s1": 50.0, "s2": 48.0, "s3": 52.0, "s4": 45.0}
+    for minute in range(120):
+        atoms = []
+        for machine, often in (("m1", 0.1), ("m2", 0.25), ("m3", 0.02)):
+            if chance.random() < often:
+                atoms.append(f"err({machine},{chance.choice((404, 500, 503))})")
+        for sensor in degrees:
+            target = 72 if sensor == "s1" and 30 <= minute < 70 else 50
+            degrees[sensor] += 0.2 * (target - degrees[sensor]) + chance.gauss(0, 1)
+            if minute % 3 == int(sensor[1]) % 3:
+                atoms.append(f"temp({sensor},{round(degrees[sensor], 1)})")
+        ordering = [c for c in ("ann", "bob", "eve") if minute < 90 and chance.random() < 0.07]
+        yield atoms + [f"order({customer},o{minute})" for customer in ordering]
+
+
 STREAMS = {
     "cooling": cooling,
     "caching": caching,
     "content-retrieval": content_retrieval,
+    "numbers": numbers,
 }
 
 

@@ -40,7 +40,7 @@ def test_hypothetical_example(folder: Path) -> None:
     assert found == (folder / "hypotheses.jsonl").read_text()
 
 
-@pytest.mark.parametrize("name", ["cooling", "caching", "content-retrieval"])
+@pytest.mark.parametrize("name", ["cooling", "caching", "content-retrieval", "numbers"])
 def test_made_up_streams_are_what_their_script_makes(name: str) -> None:
     script = runpy.run_path(str(EXAMPLES / "streams.py"))
     assert (EXAMPLES / name / "stream.jsonl").read_text() == script["lines"](name)

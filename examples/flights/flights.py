@@ -81,20 +81,30 @@ def _package_data() -> Path:
     return Path(spec.submodule_search_locations[0]) / "data"
 
 
-def flights_stream(folder: Path) -> lp.Stream:
-    """Departures, cancellations and weather in time order, one time point per minute."""
-    nulls = csv.ConvertOptions(null_values=["NA", ""])
-    flights = csv.read_csv(folder / FLIGHTS, convert_options=nulls)
-    weather = csv.read_csv(folder / WEATHER, convert_options=nulls)
+_NULLS = csv.ConvertOptions(null_values=["NA", ""])
+
+
+def _scheduled(folder: Path) -> pa.Table:
+    flights = csv.read_csv(folder / FLIGHTS, convert_options=_NULLS)
     # `time_hour` is the scheduled hour, in UTC; the minute and the delay are added to it.
     scheduled = pc.add(_minutes(flights["time_hour"]), pc.cast(flights["minute"], pa.int64()))
-    flights = flights.append_column("scheduled", scheduled)
+    return flights.append_column("scheduled", scheduled)
+
+
+def departures(folder: Path) -> pa.Table:
+    """The flights that left, in the order of the minutes at which they did."""
+    flights = _scheduled(folder)
     left = flights.filter(
         pc.and_(pc.is_valid(flights["dep_delay"]), pc.is_valid(flights["tailnum"]))
     )
-    left = left.append_column(
-        "left", pc.add(left["scheduled"], pc.cast(left["dep_delay"], pa.int64()))
-    )
+    minute = pc.add(left["scheduled"], pc.cast(left["dep_delay"], pa.int64()))
+    return left.append_column("left", minute).sort_by("left")
+
+
+def flights_stream(folder: Path) -> lp.Stream:
+    """Departures, cancellations and weather in time order, one time point per minute."""
+    flights = _scheduled(folder)
+    weather = csv.read_csv(folder / WEATHER, convert_options=_NULLS)
     cancelled = flights.filter(pc.is_null(flights["dep_time"]))
     weather = weather.append_column("hour_begins", _minutes(weather["time_hour"]))
     weather = weather.filter(
@@ -102,7 +112,7 @@ def flights_stream(folder: Path) -> lp.Stream:
     )
     return lp.Stream.merge(
         lp.Stream.from_table(
-            left.sort_by("left"), map="left -> departed(tailnum, flight, origin, dep_delay)"
+            departures(folder), map="left -> departed(tailnum, flight, origin, dep_delay)"
         ),
         lp.Stream.from_table(
             cancelled.sort_by("scheduled"), map="scheduled -> cancelled(origin, flight)"
