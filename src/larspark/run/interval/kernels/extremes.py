@@ -180,6 +180,8 @@ def without_gone(
     numbers, gone_numbers = np.empty(count, np.int64), np.empty(gone_count, np.int64)
     found = NONE
     for kind in range(INTEGER, INTEGER + 2):
+        if heap == NONE:
+            break
         size, heap = _take_numbers(nodes, counters, heap, kind, numbers)
         gone_size, gone = _take_numbers(nodes, counters, gone, kind, gone_numbers)
         sorted_numbers = np.sort(numbers[:size])
