@@ -105,6 +105,8 @@ class AggregateGenerator(Generator):
         conditions: list[Formula] = [
             self.condition(level) for _ in range(random.choice([1, 1, 1, 2]))
         ]
+        if random.random() < 0.1:
+            conditions.append(self.moment())
         bound = [v for v in (*VARIABLES, *TIMES) if v.name in bound_variables(conditions)]
         if random.random() < 0.2:
             conditions.append(Not(self.formula(level, negated=True, bound=bound)))
