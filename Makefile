@@ -10,6 +10,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "larspark needs Python 3.11 or later; set PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "installing into .venv: about 700 MB from PyPI (PySpark is 455 MB), some minutes the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -231,3 +231,17 @@ def test_threads_that_use_one_reasoner_wait_for_each_other() -> None:
         expected |= {answer.t: answer.atoms for answer in alone.advance(t)}
     assert {answer.t: answer.atoms for answer in answered} == expected
     assert len(answered) == last + 1
+
+
+def test_what_held_before_a_restart_is_not_reported_as_new(tmp_path: Path) -> None:
+    program = "#tick 1 min. hot(M) :- [10 min] some temp(M, V), V > 90."
+    reasoner = lp.Reasoner(program)
+    reasoner.append("1970-01-01T00:01Z", ["temp(m1,95)", 'temp("New York",95)'])
+    assert [len(answer.added) for answer in reasoner.advance(2)] == [2, 0]
+    reasoner.save(tmp_path / "state")
+    restored = lp.Reasoner.restore(tmp_path / "state", program)
+    [answer] = restored.advance(3)
+    assert (len(answer.atoms or ()), answer.added, answer.removed) == (2, frozenset(), frozenset())
+    assert answer.t == minute(3)
+    *_, last = restored.advance(12)
+    assert len(last.removed) == 2

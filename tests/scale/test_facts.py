@@ -7,9 +7,9 @@ import pytest
 
 from larspark.base.facts import ColumnBatch
 from larspark.base.problems import LarsparkError
+from larspark.feeds.answer_columns import typed_answers
 from larspark.feeds.mapping import parse_mappings
 from larspark.run.protocol import Settings
-from larspark.scale.answer_tables import typed_answers
 from larspark.scale.grid import RequestedCuts
 from larspark.scale.job import prepare
 from larspark.scale.survey import combine_surveys, survey_partition

@@ -1,5 +1,6 @@
 """The front door: programs, streams, reasoners, queries, whole runs."""
 
+from larspark.api.output_tables import OutputTable, outputs
 from larspark.api.program import Program, Report, open_session, prepare
 from larspark.api.questions import (
     Monitor,
@@ -17,6 +18,7 @@ from larspark.api.time_texts import TimesAs, TimeTexts
 __all__ = [
     "Answer",
     "Monitor",
+    "OutputTable",
     "Program",
     "Reasoner",
     "Report",
@@ -26,6 +28,7 @@ __all__ = [
     "feed",
     "hypothesize",
     "open_session",
+    "outputs",
     "parse_tick",
     "prepare",
     "query",

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from larspark.api.program import Program, prepare
-from larspark.base.atoms import Atom
+from larspark.base.atoms import Atom, atom_text
 from larspark.base.disk import Disk
 from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds import Stream
+from larspark.feeds import Stream, parse_ground_atom
 from larspark.feeds.live import LiveStream
 from larspark.feeds.time_format import TimeFormat, TimeValue
 from larspark.feeds.time_options import TimeLike, is_number, time_option
@@ -18,6 +18,7 @@ from larspark.run.prepare import ground_atoms
 from larspark.run.protocol import Answers, Model, Settings
 from larspark.run.replay import live
 from larspark.run.session import Session, read_session
+from larspark.run.state import MALFORMED, unreadable
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
 from larspark.show.notebook import answer_html
 
@@ -193,7 +194,9 @@ class Reasoner:
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, which is replaced only when all of it is on the disk."""
-        Disk().replace(Path(path), self.session.save())
+        holding = sorted(map(atom_text, self._last))
+        owner = {"holding": holding, "timestamps": self._stamped}
+        Disk().replace(Path(path), self.session.save(owner))
 
     @classmethod
     def restore(
@@ -204,7 +207,7 @@ class Reasoner:
         What arrived before is in the state of the engine; it cannot be explained any more.
         """
         state = Path(path).read_bytes()
-        saved, _ = read_session(state)
+        saved, whole = read_session(state)
         settings = saved.settings
         reasoner = cls(
             program,
@@ -218,4 +221,11 @@ class Reasoner:
         )
         reasoner.session.restore(state)
         reasoner._history.forget_up_to(saved.latest)
+        try:
+            # Without it, everything that holds would be reported as new.
+            owner = whole.state.values["owner"]
+            reasoner._last = frozenset(map(parse_ground_atom, owner["holding"]))
+            reasoner._stamped = bool(owner["timestamps"])
+        except (*MALFORMED, LarsparkError) as error:
+            raise unreadable(error) from error
         return reasoner

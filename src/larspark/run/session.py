@@ -4,7 +4,7 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -209,8 +209,8 @@ class Session:
         return self.engine.stats()
 
     @_alone
-    def save(self) -> bytes:
-        """The whole state, from which `restore` continues."""
+    def save(self, owner: Mapping[str, object] | None = None) -> bytes:
+        """The whole state, from which `restore` continues, with values of the session's owner."""
         header = SessionHeader(
             self.kind.name,
             self._settings,
@@ -220,7 +220,7 @@ class Session:
             self._next_seq,
         )
         engine = self.engine.save()
-        values = {"session": header, "engine": engine.values}
+        values = {"session": header, "engine": engine.values, "owner": dict(owner or {})}
         return SavedState(_KIND, self._identity, State(values, engine.arrays)).to_bytes()
 
     @_alone
