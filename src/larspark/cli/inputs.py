@@ -87,9 +87,10 @@ def open_stream(
             )
             streams.append(triples)
             continue
-        own = mapping
-        if name is not None and mapping is None and place != "-":
-            data = _named(name, named, is_stream=True)
+        own, data = mapping, None
+        if mapping is None and place != "-":
+            data = _data(name, named)
+        if data is not None:
             own = column_mapping(place, data.signature.predicate, data.columns, data.texts)
         microseconds = tick.microseconds if tick is not None else None
         streams.append(
@@ -107,6 +108,14 @@ def open_stream(
     if len(streams) == 1:
         return streams[0]
     return Stream.merge(*streams).with_tick(None if tick is None else tick.microseconds)
+
+
+def _data(name: str | None, named: Sequence[NamedData]) -> NamedData | None:
+    """The stream of a name; without a name that of a query that has only one."""
+    if name is not None:
+        return _named(name, named, is_stream=True)
+    streams = [data for data in named if data.is_stream and data.columns]
+    return streams[0] if len(streams) == 1 else None
 
 
 def _holds_triples(place: str, named: Sequence[NamedData]) -> bool:

@@ -1,15 +1,21 @@
 """Files for the streams and relations that a query names: `--stream s=S.csv`."""
 
 from collections.abc import Collection, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
+import orjson
+
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.byte_source import Source
+from larspark.feeds.byte_source import Source, line_blocks
 from larspark.feeds.formats.tables import CSV_FORMATS, open_table
 from larspark.feeds.reading import BATCH_SIZE
 
 # Names of a column that holds the time.
 _TIMES = ("t", "time", "timestamp", "ts")
+# Keys of JSON objects that hold atoms, and how many lines are looked at for them.
+_ATOMS = frozenset(("atom", "atoms", "predicate"))
+_LOOKED_AT = 100
 
 
 def split_name(text: str) -> tuple[str | None, str]:
@@ -29,19 +35,15 @@ def split_name(text: str) -> tuple[str | None, str]:
 def column_mapping(
     place: str, predicate: str, columns: Sequence[str], texts: Collection[str] = ()
 ) -> str | None:
-    """The mapping from a table's columns to atoms by their names; None for a file of atoms.
+    """The mapping from columns or keys to atoms by their names; None for a file of atoms.
 
     Names compare without case. The time is the column that is no argument; if there are several or
     none, the one that is called `t`, `time`, `timestamp` or `ts`. The columns of `texts` are texts
     also where they look like numbers.
     """
-    source = Source(place)
-    form = source.format(None)
-    if form in ("jsonl", "lars"):
+    names = _columns(place)
+    if names is None:
         return None
-    with source.open() as file:
-        table = open_table(file, source.name, form, BATCH_SIZE)
-        names: list[str] = table.schema.names
     by_name = {name.lower(): name for name in reversed(names)}
     missing = [column for column in columns if column not in by_name]
     if missing:
@@ -57,6 +59,27 @@ def column_mapping(
     quoted = {column: _quoted(by_name[column]) for column in columns}
     arguments = ", ".join(f"text({q})" if c in texts else q for c, q in quoted.items())
     return f"{_quoted(times[0])} -> {predicate}({arguments})"
+
+
+def _columns(place: str) -> list[str] | None:
+    """The columns of a table, or the keys of the first JSON object; None for a file of atoms."""
+    source = Source(place)
+    form = source.format(None)
+    if form == "lars":
+        return None
+    with source.open() as file:
+        if form != "jsonl":
+            names: list[str] = open_table(file, source.name, form, BATCH_SIZE).schema.names
+            return names
+        for line in islice(chain.from_iterable(line_blocks(file)), _LOOKED_AT):
+            try:
+                record = orjson.loads(line or b"")
+            except orjson.JSONDecodeError:
+                continue
+            # A line with nothing but a time tells nothing.
+            if isinstance(record, dict) and len(record) > 1:
+                return None if _ATOMS & record.keys() else list(record)
+    return None
 
 
 def relation_header(place: str, columns: Sequence[str]) -> bool | None:

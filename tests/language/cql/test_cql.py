@@ -315,3 +315,24 @@ def test_example_23_of_the_paper(tmp_path: Path) -> None:
     wrong = larspark(tmp_path, "run", "trams.cql", "--stream", "tram=bad.csv")
     assert wrong.returncode == 1
     assert "bad.csv has no column `t`" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.csv", "time,B,A\n1,3,5\n"),
+        ("s.csv", "A;B;ts\n5;3;1\n"),
+        ("s.jsonl", '{"t": 1, "a": 5, "b": 3}\n'),
+        ("s.jsonl", '{"t": 1, "atom": "s(5,\\"3\\")"}\n'),
+        ("s.lars", '@1 s(5, "3").\n'),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "S="])
+def test_a_stream_is_read_by_the_names_of_its_columns(
+    tmp_path: Path, name: str, text: str, prefix: str
+) -> None:
+    script = "REGISTER STREAM S (a INTEGER, b CHAR(2)); SELECT DISTINCT a FROM S WHERE b = '3'"
+    (tmp_path / "q.cql").write_text(script)
+    (tmp_path / name).write_text(text)
+    done = larspark(tmp_path, "run", "q.cql", "--stream", prefix + name, "--at", "1")
+    assert done.stdout == '{"t": 1, "atoms": ["answer(5)"]}\n', done.stderr

@@ -251,9 +251,8 @@ def bindings(folder: Path, stream: str, *words: str) -> list[str]:
 def test_triples_are_read_with_their_times(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     (tmp_path / "g.ttl").write_text("<http://b> <http://n> 1 .")
-    first, second = (3, 4)
-    if "1970" in text:
-        first, second = '"1970-01-01T00:00:03Z"', '"1970-01-01T00:00:04Z"'  # type: ignore[assignment]
+    stamped = "1970" in text
+    first, second = (f'"1970-01-01T00:00:0{t}Z"' if stamped else str(t) for t in (3, 4))
     answer = '"bindings": [{"x": "<http://a>", "y": 5}]'
     assert bindings(tmp_path, name, "--background", "g.ttl") == [f'{{"t": {first}, {answer}}}']
     named = ("--background", "http://g=g.ttl", "--to", "4", "--as", "bindings")
