@@ -1,5 +1,6 @@
 """The front door: programs, streams, reasoners, queries, whole runs."""
 
+from larspark.api.answer import Answer
 from larspark.api.output_tables import OutputTable, outputs
 from larspark.api.program import Program, Report, open_session, prepare
 from larspark.api.questions import (
@@ -12,7 +13,7 @@ from larspark.api.questions import (
     run,
     show,
 )
-from larspark.api.reasoner import Answer, Reasoner
+from larspark.api.reasoner import Reasoner
 from larspark.api.time_texts import TimesAs, TimeTexts
 
 __all__ = [

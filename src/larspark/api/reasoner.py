@@ -1,48 +1,35 @@
 """Reasoners: pieces of a stream in, answers out."""
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, TypeAlias
 
+from larspark.api.answer import Answer, Difference, Output, Unread
 from larspark.api.program import Program, prepare
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.disk import Disk
-from larspark.base.facts import AnyBatch, Row, RowBatch
+from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds import Stream, parse_ground_atom
+from larspark.base.terms import Constant
+from larspark.feeds import PointTables, Stream, atom_of_values, parse_ground_atom
 from larspark.feeds.live import LiveStream
 from larspark.feeds.time_format import TimeFormat, TimeValue
 from larspark.feeds.time_options import TimeLike, is_number, time_option
 from larspark.run.history import History
-from larspark.run.prepare import ground_atoms
+from larspark.run.interval.engine import IntervalEngine
+from larspark.run.interval.interval_answers import IntervalAnswers
 from larspark.run.protocol import Answers, Model, Settings
 from larspark.run.replay import live
 from larspark.run.session import Session, read_session
 from larspark.run.state import MALFORMED, unreadable
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
-from larspark.show.notebook import answer_html
 
+# What a fact is given as: an atom, its text, or a predicate and its arguments.
+Fact: TypeAlias = Atom | str | tuple[Constant, ...]
 
-class Answer(NamedTuple):
-    """The output at a time point; `atoms` is None when there is no answer stream.
-
-    `t` is a timestamp where time points were given as timestamps.
-    """
-
-    t: TimeValue
-    atoms: frozenset[Atom] | None
-    added: frozenset[Atom]
-    removed: frozenset[Atom]
-
-    def _repr_html_(self) -> str:
-        return answer_html(self.t, self.atoms, self.added, self.removed)
-
-
-@runtime_checkable
-class Tabular(Protocol):
-    """Whatever offers its rows as an Arrow stream: pyarrow tables, data frames."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+# Texts of atoms are parsed once, as long as there are not too many.
+_TEXTS_KEPT = 10_000
 
 
 class Reasoner:
@@ -69,30 +56,62 @@ class Reasoner:
         self._settings = settings
         self.session = Session(*self._prepared, engine, settings)
         self._history = History(self._prepared.checked.lookback)
-        self._last: frozenset[Atom] = frozenset()
+        # What held at the last answer, where the engine does not say what changed.
+        self._last: AbstractSet[Atom] = frozenset()
         self._times = TimeFormat(self.program.tick)
+        self._output = Output(self._holding)
+        # Answers that were not read before the next advance, to be read later.
+        self._unread: Unread | None = None
+        self._texts: dict[str, Atom] = {}
+        self._tables = PointTables()
 
     def append(
         self,
         t: TimeLike,
-        facts: Iterable[Atom | str] | Tabular,
+        facts: Iterable[Fact] | Any,
         *,
         map: str | None = None,  # noqa: A002 - the same as the option `--map`
     ) -> None:
         """Take in what happened at t, a time point or a timestamp, in the order of time.
 
-        Facts are atoms or their text; or the rows of a pyarrow table, a pandas or polars data
-        frame, with the atoms that its columns make: `map="temp(sensor, value)"`.
+        Facts are atoms, their text, or tuples of a predicate and its arguments; or the rows of a
+        pyarrow table, a pandas or polars data frame, with the atoms that its columns make:
+        `map="temp(sensor, value)"`.
         """
-        t = self._point(t)
-        if isinstance(facts, Tabular):
+        if type(t) is not int:
+            t = self._point(t)
+        if hasattr(facts, "__arrow_c_stream__"):
             if map is None:
                 hint = 'such as `map="temp(sensor, value)"`'
                 raise LarsparkError(Problem("L303", "a table needs a mapping to atoms", hint=hint))
-            for batch in Stream.from_table(facts, map=map, at=t).batches():
-                self._append(batch)
+            self._append_table(t, facts, map)
             facts = ()
-        self._append(RowBatch([Row(t, atom, 0) for atom in ground_atoms(facts)], t))
+        atoms = [fact if type(fact) is Atom else self._atom(fact) for fact in facts]
+        self._history.append(self.session.append_atoms(t, atoms))
+
+    def _append_table(self, t: int, table: Any, map: str) -> None:  # noqa: A002
+        """Take in the rows of a table; most Arrow tables need no conversion."""
+        batch = self._tables.batch(table, map, t, self.session.next_seq)
+        if batch is not None:
+            self._append(batch)
+            return
+        for converted in Stream.from_table(table, map=map, at=t).batches():
+            self._append(converted)
+
+    def extend(self, table: Any, *, map: str) -> None:  # noqa: A002
+        """Take in rows of several time points: `map="time -> temp(sensor, value)"`."""
+        self.append_stream(Stream.from_table(table, map=map))
+
+    def _atom(self, fact: Fact) -> Atom:
+        """The atom of a text or a tuple."""
+        if not isinstance(fact, str):
+            return atom_of_values(fact)
+        known = self._texts.get(fact)
+        if known is None:
+            if len(self._texts) >= _TEXTS_KEPT:
+                self._texts.clear()
+            known = self._texts[fact] = parse_ground_atom(fact)
+        return known
 
     def append_stream(self, stream: Stream) -> None:
         """Take in a whole stream, such as `Stream.from_table(table, map="t -> temp(s, v)")`."""
@@ -117,21 +136,52 @@ class Reasoner:
         self._history.append(batch)
 
     def advance(self, t: TimeLike) -> Iterator[Answer]:
-        """The answers for every time point after the last advance, up to t."""
-        yield from self._answers(self.session.advance(self._point(t)))
+        """The answers for every time point after the last advance, up to t.
 
-    def _answers(self, found: Answers) -> Iterator[Answer]:
-        points = found.points()
-        while True:
-            # Another thread may advance the reasoner meanwhile.
-            with self.session.lock:
-                point = next(points, None)
-            if point is None:
-                return
+        The reasoner advances at once; answers that are not read now can still be read later.
+        """
+        if type(t) is not int:
+            t = self._point(t)
+        # Another thread may use the reasoner meanwhile.
+        session = self.session
+        with session.lock:
+            if self._unread is not None:
+                self._unread.keep()
+                self._unread = None
+            changes = session.step(t)
+            if changes is not None:
+                when = self._shown(t) if self._stamped else t
+                return iter((self._output.next(changes, when, several=False),))
+            self._output.prepare()
+            return self._read(session.advance(t))
+
+    def _read(self, found: Answers) -> Iterator[Answer]:
+        """The answers one by one."""
+        if isinstance(found, IntervalAnswers):
+            steps = found.steps()
+            unread = Unread(
+                self._output.next(each, self._shown(each.t), several=True) for each in steps
+            )
+        else:
+            unread = Unread(self._compared(found))
+        self._unread = unread
+        return unread
+
+    def _compared(self, found: Answers) -> Iterator[Answer]:
+        """The answers of an engine that does not say what changed."""
+        for point in found.points():
             now = point.atoms if point.atoms is not None else frozenset()
-            t = self._times.value(point.t) if self._stamped else point.t
-            yield Answer(t, point.atoms, now - self._last, self._last - now)
-            self._last = now
+            before, self._last = self._last, now
+            yield Answer(self._shown(point.t), Difference(before, now), point.atoms)
+
+    def _shown(self, t: int) -> TimeValue:
+        """A time point as answers have it: a timestamp where timestamps were given."""
+        return self._times.value(t) if self._stamped else t
+
+    def _holding(self) -> AbstractSet[Atom]:
+        """The atoms that hold at the time point up to which the engine has answered."""
+        engine = self.session.engine
+        return engine.holding() if isinstance(engine, IntervalEngine) else frozenset()
 
     def follow(self, stream: LiveStream) -> Iterator[Answer]:
         """The answers while a live stream comes, each when its time point is over.
@@ -139,9 +189,14 @@ class Reasoner:
         `stream.stop()` ends it: all that has arrived is still answered.
         """
         stream = stream.with_tick(self.program.tick)
+        if self._unread is not None:
+            self._unread.keep()
+        self._output.prepare()
         for piece in live(self.session, stream, seen=[self._history.append]):
             self._hear(stream)
-            yield from self._answers(piece)
+            with self.session.lock:
+                answers = self._read(piece)
+            yield from answers
 
     def models(self, at: TimeLike, limit: int | None = None) -> list[Model]:
         """All answer streams at a time point, or the first ones."""
@@ -208,17 +263,7 @@ class Reasoner:
         """
         state = Path(path).read_bytes()
         saved, whole = read_session(state)
-        settings = saved.settings
-        reasoner = cls(
-            program,
-            background,
-            engine=saved.engine,
-            start=settings.start,
-            hindsight=settings.hindsight,
-            until=settings.until,
-            time_limit=settings.time_limit,
-            incremental=settings.incremental,
-        )
+        reasoner = cls._with_settings(program, background, saved.engine, saved.settings)
         reasoner.session.restore(state)
         reasoner._history.forget_up_to(saved.latest)
         try:
@@ -229,3 +274,27 @@ class Reasoner:
         except (*MALFORMED, LarsparkError) as error:
             raise unreadable(error) from error
         return reasoner
+
+    @classmethod
+    def _with_settings(
+        cls, program: Program | str, background: Iterable[Atom | str], engine: str, given: Settings
+    ) -> "Reasoner":
+        return cls(
+            program,
+            background,
+            engine=engine,
+            start=given.start,
+            hindsight=given.hindsight,
+            until=given.until,
+            time_limit=given.time_limit,
+            incremental=given.incremental,
+        )
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Reasoner":
+        """A reasoner that goes its own way from here; answers that were not read stay behind."""
+        engine, background = self.session.kind.name, self._prepared.background
+        other = self._with_settings(self.program, background, engine, self._settings)
+        other.session.restore(self.session.save())
+        other._last, other._history = self._last, self._history.copy()
+        other._stamped, other._times = self._stamped, self._times
+        return other

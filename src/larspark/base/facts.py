@@ -82,10 +82,33 @@ class RowBatch:
 
     def segments(self) -> Sequence[Segment]:
         grouped: dict[tuple[str, tuple[type, ...]], list[Row]] = {}
-        for row in self._rows:
+        for row in self.rows():
             key = (row.atom.predicate, tuple(map(type, row.atom.args)))
             grouped.setdefault(key, []).append(row)
         return [_segment(predicate, types, rows) for (predicate, types), rows in grouped.items()]
+
+
+class PointBatch(RowBatch):
+    """Atoms that arrived at one time point; its rows are made only if somebody reads them."""
+
+    __slots__ = ("atoms", "seq", "t")
+
+    def __init__(self, t: int, atoms: Sequence[Atom], seq: int = 0) -> None:
+        self.t = t
+        self.atoms = atoms
+        self.seq = seq
+        self.first_t = t if atoms else None
+        self.last_t = t
+
+    def __len__(self) -> int:
+        return len(self.atoms)
+
+    def rows(self) -> Iterator[Row]:
+        return (Row(self.t, atom, seq) for seq, atom in enumerate(self.atoms, self.seq))
+
+    def numbered_from(self, seq: int) -> "PointBatch":
+        """The same elements, arrivals numbered from here on."""
+        return PointBatch(self.t, self.atoms, seq)
 
 
 class ColumnBatch:

@@ -10,7 +10,8 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.bench.checksums import Answer, Column, Ints, Rows, constant_keys
 from larspark.bench.workload import Run, Stopwatch, Workload
-from larspark.run.interval.interval_answers import IntervalAnswers, decoded
+from larspark.run.interval.columns_of_codes import decoded
+from larspark.run.interval.interval_answers import IntervalAnswers
 from larspark.run.protocol import Answers
 from larspark.run.session import Session
 

@@ -181,6 +181,22 @@ def predicate(value: object) -> str:
     return value
 
 
+def atom_of_values(fact: object, source: str = "<fact>") -> Atom:
+    """The ground atom of a tuple: its predicate, then its arguments.
+
+    >>> atom_of_values(("temp", "m1", 21.0))
+    Atom(predicate='temp', args=('m1', 21))
+    """
+    try:
+        match fact:
+            case (name, *values):
+                return Atom(predicate(name), tuple(map(value_constant, values)))
+            case _:
+                raise Refused("L312", "a fact is an atom, its text, or a tuple")
+    except Refused as refused:
+        raise LarsparkError(refused.moved(0).at(source, 1, refused.quoted or "")) from None
+
+
 def shortened(text: str, limit: int = 40) -> str:
     """The text, truncated if it is too long to show."""
     return text if len(text) <= limit else f"{text[:limit]}..."

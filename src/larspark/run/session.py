@@ -4,7 +4,7 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature, atom_text
-from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
+from larspark.base.facts import AnyBatch, ColumnBatch, PointBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language import program_text
+from larspark.run.interval.engine import IntervalEngine
+from larspark.run.interval.tick_changes import TickChanges
 from larspark.run.protocol import Answers, Engine, Model, Settings
 from larspark.run.registry import engine_kind, make_engine
 from larspark.run.state import (
@@ -113,11 +115,14 @@ class Session:
         self._settings = settings
         self._own = sorted(checked.elements, key=lambda element: element.t)
         self.last_own = self._own[-1].t if self._own else None
-        self._next_seq = 0
+        # The number of the next element that arrives.
+        self.next_seq = 0
         self._latest: int | None = None
         # The timeline starts with the first time point that is heard of, unless it was given.
         self.start = settings.start
         self.answered: int | None = None
+        # Predicates that the stream may hold, as far as it did.
+        self._admitted: set[tuple[str, int]] = set()
         self.kind = engine_kind(engine, checked, settings)
         self.engine: Engine = make_engine(self.kind, checked, self._background, settings)
 
@@ -139,6 +144,29 @@ class Session:
         """What the data gave that the program does not handle; only `interval` looks for it."""
         return list(getattr(self.engine, "warnings", ()))
 
+    def append_atoms(self, t: int, atoms: Sequence[Atom]) -> PointBatch:
+        """Take in what happened at t; the same as a batch of these atoms, in less time."""
+        with self.lock:
+            batch = PointBatch(t, atoms, self.next_seq)
+            latest, start = self._latest, self.start
+            in_order = latest is not None and latest <= t <= FURTHEST and t != self.answered
+            if not in_order or self._own or start is None or t < start:
+                self.append(batch)
+                return batch
+            admitted = self._admitted
+            for predicate, args in atoms:
+                if (predicate, len(args)) not in admitted:
+                    self._admit(Signature(predicate, len(args)))
+            self._latest = t
+            self.next_seq += len(atoms)
+            self.engine.append(batch)
+            return batch
+
+    def _admit(self, signature: Signature) -> None:
+        if signature in self.checked.derived:
+            raise LarsparkError(derived_in_stream(signature))
+        self._admitted.add((signature.predicate, signature.arity))
+
     @_alone
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
@@ -155,9 +183,24 @@ class Session:
             # Elements may reach further than the time point that answers are asked for.
             latest = self._latest
             self._latest = batch.last_t if latest is None else max(batch.last_t, latest)
-        batch = batch.numbered_from(self._next_seq)
-        self._next_seq += len(batch)
+        batch = batch.numbered_from(self.next_seq)
+        self.next_seq += len(batch)
         self.engine.append(batch)
+
+    def step(self, t: int) -> TickChanges | None:
+        """What changes at t, if that is the next time point and can be run in one call.
+
+        None: nothing happened, and `advance` is the way. The caller holds the lock.
+        """
+        engine, latest = self.engine, self._latest
+        if type(engine) is not IntervalEngine or latest is None or self._own or t > FURTHEST:
+            return None
+        changes = engine.step(t)
+        if changes is not None:
+            self.answered = t
+            if latest < t:
+                self._latest = t
+        return changes
 
     @_alone
     def advance(self, t: int) -> Answers:
@@ -217,7 +260,7 @@ class Session:
             self.start,
             self.answered,
             self._latest,
-            self._next_seq,
+            self.next_seq,
         )
         engine = self.engine.save()
         values = {"session": header, "engine": engine.values, "owner": dict(owner or {})}
@@ -238,7 +281,7 @@ class Session:
         except MALFORMED as error:
             raise unreadable(error) from error
         self.start, self.answered = header.start, header.answered
-        self._latest, self._next_seq = header.latest, header.next_seq
+        self._latest, self.next_seq = header.latest, header.next_seq
         if self._latest is not None:
             self._own = [element for element in self._own if element.t > self._latest]
 
@@ -248,7 +291,7 @@ class Session:
             message = f"time point {t} was already passed: answered up to {self.answered}"
             raise LarsparkError(Problem("L408", message))
         if self._latest is None or self._latest < t:
-            self.append(RowBatch((), t))
+            self.append_atoms(t, ())
         if self._settings.hindsight and self._own:
             # What the program says of later time points is known, too.
             self.append(RowBatch((), self._own[-1].t))
@@ -256,8 +299,7 @@ class Session:
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""
         for signature in _signatures(batch):
-            if signature in self.checked.derived:
-                raise LarsparkError(derived_in_stream(signature))
+            self._admit(signature)
         first = batch.first_t
         if first is None:
             return None

@@ -75,7 +75,15 @@ class CompileMessages:
     """Messages about the kernels of the interval engine, for the time until they are compiled."""
 
     def compiling(self, number: int, count: int) -> None:
-        status_line.show(f"compiling kernels, once for this version: {number} of {count}")
+        if number == count:
+            status_line.clear()
+            return
+        words = f"compiling kernels in the background, once for this version: {number} of {count}"
+        status_line.show(f"{words}; slower until then")
+
+    def cache_unusable(self, reason: str) -> None:
+        status_line.clear()
+        errors.print(f"note: compiled kernels: {reason}", style="yellow", markup=False)
 
     def numba_missing(self) -> None:
         status_line.clear()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from larspark.run.interval.kernels.compile import remove_outdated
+from larspark.run.interval.kernels.compiled_cache import remove_outdated
 
 
 def test_compiled_kernels_go_when_any_source_of_the_folder_changes(tmp_path: Path) -> None:

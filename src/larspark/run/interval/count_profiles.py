@@ -76,12 +76,11 @@ class Profile:
     __slots__ = (
         "_all_columns",
         "_entries",
-        "_header",
         "_heads",
         "_question",
-        "_room",
         "_steps",
         "_wheel",
+        "header",
         "width",
     )
 
@@ -90,7 +89,7 @@ class Profile:
         self._question = _ONE if window is None else window.question()
         self._all_columns = all_columns(width)
         # What kernels receive; it keeps its address.
-        self._header = np.zeros(PROFILE_HEADER_SIZE, np.int64)
+        self.header = np.zeros(PROFILE_HEADER_SIZE, np.int64)
         self.clear(expired_upto)
 
     def clear(self, expired_upto: int) -> None:
@@ -99,21 +98,19 @@ class Profile:
         self._heads = np.full(_SMALLEST, NONE, np.int32)
         self._wheel = np.full(WHEEL_SIZE, NONE, np.int64)
         self._steps = np.empty((_SMALLEST, 3), np.int64)
-        self._header[:ENTRIES] = [0, NONE, 0, 0, expired_upto, 0, NONE, 0, 0]
+        self.header[:ENTRIES] = [0, NONE, 0, 0, expired_upto, 0, NONE, 0, 0]
         self._write_addresses()
-        # At least so many intervals can be counted before room has to be made.
-        self._room = _SMALLEST // 2
 
     def _write_addresses(self) -> None:
         """Write the addresses of the arrays into the header."""
         arrays = (self._entries, self._heads, self._wheel, self._steps, self._question)
         places = [number for array in arrays for number in (address_of(array), *array.shape)]
-        self._header[ENTRIES:] = places
+        self.header[ENTRIES:] = places
         if len(self._entries) > LARGE:
             compile_soon()
 
     def __len__(self) -> int:
-        header = self._header
+        header = self.header
         return int(header[LIVE_ENTRIES] + header[STEPS_USED] - header[FREE_STEP_COUNT])
 
     @property
@@ -129,45 +126,43 @@ class Profile:
         program = program or self._all_columns
         if program.fallback:
             batch, program = program(batch), self._all_columns
-        self._reserve(len(batch), floor)
-        return profile_add.run(self._header, batch, program.encoded, sign, floor)
+        self.reserve(len(batch), floor)
+        return profile_add.run(self.header, batch, program.encoded, sign, floor)
 
     def expire(self, upto: int) -> None:
         """Advance to a time point, and free counts that are 0 from there on."""
-        profile_expire.run(self._header, upto)
+        profile_expire.run(self.header, upto)
 
-    def _reserve(self, more: int, floor: int) -> None:
-        self._room -= more
-        if self._room >= 0:
+    def reserve(self, more: int, floor: int) -> None:
+        """Make sure that so many intervals can be counted."""
+        if self._missing(more) == (0, 0):
             return
         # Expired counts free room.
         self.expire(floor - 1)
-        self._enlarge(more)
-        header = self._header
-        entries = len(self._entries) - int(header[ENTRIES_USED]) + int(header[FREE_ENTRY_COUNT])
-        steps = len(self._steps) - int(header[STEPS_USED]) + int(header[FREE_STEP_COUNT])
-        self._room = min(entries, steps // 2) - more
-
-    def _enlarge(self, more: int) -> None:
-        header = self._header
-        room = len(self._entries) - int(header[ENTRIES_USED]) + int(header[FREE_ENTRY_COUNT])
-        if more > room:
-            self._entries = grown(self._entries, more - room)
+        entries, steps = self._missing(more)
+        if entries:
+            self._entries = grown(self._entries, entries)
             crowded = len(self._entries) > len(self._heads)
             if crowded:
                 self._heads = np.empty(1 << (len(self._entries) - 1).bit_length(), np.int32)
             self._write_addresses()
             if crowded:
-                profile_rebuild.run(self._header)
-        room = len(self._steps) - int(header[STEPS_USED]) + int(header[FREE_STEP_COUNT])
-        if 2 * more > room:
-            self._steps = grown(self._steps, 2 * more - room)
+                profile_rebuild.run(self.header)
+        if steps:
+            self._steps = grown(self._steps, steps)
             self._write_addresses()
+
+    def _missing(self, more: int) -> tuple[int, int]:
+        """How many entries and steps there are too few to count so many intervals."""
+        header = self.header[: STEPS_USED + 3].tolist()
+        entries = len(self._entries) - header[ENTRIES_USED] + header[FREE_ENTRY_COUNT]
+        steps = len(self._steps) - header[STEPS_USED] + header[FREE_STEP_COUNT]
+        return max(more - entries, 0), max(2 * more - steps, 0)
 
     def state(self) -> dict[str, Ints]:
         """The arrays to save."""
-        lines = profile_rows.run(self._header)
-        return {"steps": lines, "expired_upto": np.array([self._header[EXPIRED_UPTO]], np.int64)}
+        lines = profile_rows.run(self.header)
+        return {"steps": lines, "expired_upto": np.array([self.header[EXPIRED_UPTO]], np.int64)}
 
     def load(self, state: Mapping[str, Ints]) -> None:
         """Restore what `state` returned."""
@@ -176,5 +171,5 @@ class Profile:
             raise ValueError("the steps of a profile have another width")
         expired_upto = int(state["expired_upto"][0])
         self.clear(expired_upto)
-        self._reserve(len(lines), expired_upto + 1)
-        profile_load.run(self._header, lines)
+        self.reserve(len(lines), expired_upto + 1)
+        profile_load.run(self.header, lines)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
-from larspark.base.facts import AnyBatch
+from larspark.base.facts import AnyBatch, PointBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.plan.build import plan
 from larspark.run.answers import ListedModels, PointAnswers
@@ -19,6 +19,7 @@ from larspark.run.interval.arrivals import (
     Source,
     distinct_elements,
     one_by_one,
+    records_of,
     slices,
     split_times,
     stretches,
@@ -36,6 +37,8 @@ from larspark.run.interval.restored import (
 )
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.stage_exchange import StageExchange, exported_table, imported_chunks
+from larspark.run.interval.tick_changes import TickChanges
+from larspark.run.interval.tick_driver import TickDriver, tick_driver
 from larspark.run.interval.tuple_windows import Arrived
 from larspark.run.protocol import Answers, Derived, Model, Point, Settings
 from larspark.run.state import State, nested, of_part
@@ -70,6 +73,17 @@ class IntervalEngine(ListedModels):
         self._arrived = 0
         self._steps = 0
         self._sieve = Sieve()
+        # Runs a time point in one call, if the kernel knows the network and is compiled.
+        self._driver: TickDriver | None = None
+        self._waiting_driver: TickDriver | None = None
+        self._has_looked = False
+        # The atoms of the next time point, which go to the driver as they are.
+        self._point: PointBatch | None = None
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "IntervalEngine":
+        other = IntervalEngine(self._checked, self._background, self._settings)
+        other.restore(self.save())
+        return other
 
     @property
     def warnings(self) -> list[str]:
@@ -81,6 +95,10 @@ class IntervalEngine(ListedModels):
         if self._settings.hindsight and self._network is not None and len(batch):
             message = "with hindsight every element has to be there before the first answer"
             raise LarsparkError(Problem("L402", message))
+        if type(batch) is PointBatch and self._is_next(batch.t):
+            self._point = batch
+            return
+        self._queue_point()
         first = self._arrivals.append(batch, self._answered)
         if self._start is None:
             self._start = first
@@ -106,6 +124,13 @@ class IntervalEngine(ListedModels):
     def advance(self, t: int) -> Answers:
         """The answers after the last advance, up to t; in push mode one for each tick."""
         self._close_answers()
+        changes = self.step(t)
+        if changes is not None and self._network is not None:
+            outputs, values = self._network.outputs, self._constants.values
+            tick = IntervalAnswers(t, t, outputs, {}, values, self._holding, changes)
+            self._latest_answers = ref(tick)
+            return tick
+        self._queue_point()
         self._forget_constants()
         network = self._network or self._begin(t)
         first = network.clock.start if self._answered is None else self._answered + 1
@@ -132,7 +157,70 @@ class IntervalEngine(ListedModels):
         values, outputs = self._constants.values, network.outputs
         answers = IntervalAnswers(first, last, outputs, ended, values, self._holding)
         self._latest_answers = ref(answers)
+        if first == last and self._driver is None:
+            self._find_driver(network)
         return answers
+
+    def _find_driver(self, network: Network) -> None:
+        """Let single time points be run in one call from now on, if that is possible."""
+        if not self._has_looked:
+            self._has_looked = True
+            self._waiting_driver = tick_driver(network) if self._is_plain else None
+        if self._waiting_driver is not None and self._waiting_driver.is_ready():
+            self._driver, self._waiting_driver = self._waiting_driver, None
+
+    @property
+    def _is_plain(self) -> bool:
+        """Does the timeline end with the evaluation time, and does the engine run alone?"""
+        return self._exchange is None and self._settings.until is None and not self._settings.push
+
+    def _is_next(self, t: int) -> bool:
+        """Will the driver run this time point, and does nothing wait for it yet?"""
+        driver, answered = self._driver, self._answered
+        free = driver is not None and self._point is None and self._arrivals.is_empty
+        return free and answered is not None and t == answered + 1
+
+    def _queue_point(self) -> None:
+        """Let the atoms of the next time point wait with everything else that arrives."""
+        point, self._point = self._point, None
+        if point is not None:
+            self._arrivals.append(point, self._answered)
+
+    def step(self, t: int) -> TickChanges | None:
+        """What changes at the next time point, run in one call; None if that is impossible."""
+        driver = self._driver
+        if driver is None or self._answered != t - 1:
+            return None
+        if self._latest_answers is not None:
+            self._close_answers()
+        network, point = driver.network, self._point
+        outputs = network.outputs
+        if not self._steps % _HOUSEKEEPING:
+            self._forget_constants()
+            network.expire()
+        self._steps += 1
+        if outputs.expired_upto != t - 1:
+            outputs.expire(t - 1)
+        size = 0
+        if point is not None:
+            self._point = None
+            self._arrivals.latest = t
+            records = records_of(point.atoms, driver.numbers, self._constants)
+            size = driver.pack(records)
+        elif not self._arrivals.is_empty:
+            for signature, chunk in self._arrivals.take(t).items():
+                driver.give(signature, chunk.rows)
+        network.move_one(t)
+        flat = driver.run(t, size)
+        outputs.expired_upto = t
+        self._answered = t
+        return TickChanges(t, flat, driver.outputs, self._constants.values)
+
+    def holding(self) -> frozenset[Atom]:
+        """The atoms that hold at the time point up to which was answered."""
+        if self._network is None or self._answered is None:
+            return frozenset()
+        return atoms_at(self._network.outputs, self._answered, self._constants.values)
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
         """The one answer stream at a time point that was not passed yet."""
@@ -147,6 +235,7 @@ class IntervalEngine(ListedModels):
     def save(self) -> State:
         """The whole state: elements that lie ahead, and the rows of all stores."""
         self._close_answers()
+        self._queue_point()
         if self._network is not None:
             self._network.rest()
         waiting = self._arrivals.waiting()
@@ -198,6 +287,8 @@ class IntervalEngine(ListedModels):
         self._close_answers()
         self._holding = Holding()
         self._constants, self._arrivals, self._network = constants, arrivals, network
+        self._driver = self._waiting_driver = self._point = None
+        self._has_looked = False
         self._start, self._answered, self._arrived = start, answered, arrived
 
     def stats(self) -> dict[str, int]:
@@ -209,6 +300,8 @@ class IntervalEngine(ListedModels):
         network = self._network
         if network is None:
             return dict.fromkeys(_COUNTED, 0)
+        if self._driver is not None:
+            self._driver.count()
         network.expire()
         sizes = [keeper.size() for keeper in network.keepers]
         tally = network.tally

@@ -22,9 +22,9 @@ from larspark.run.interval.kernels.select import code_integers
 from larspark.run.state import refused
 
 INTEGER, TABLE, FLOAT = 0, 1, 2
-_TAG_BITS = 2
+TAG_BITS = 2
 _TAG = 3
-_INTEGER_LIMIT = 1 << 61
+INTEGER_LIMIT = 1 << 61
 # Exponents that are kept: 2**-255 to 2**255, around what is measured in practice.
 _EXPONENT_BIAS = 1023 - 255
 _EXPONENT_COUNT = 511
@@ -61,17 +61,20 @@ class Constants:
 
     def code(self, value: Constant) -> int:
         """The code of one constant."""
-        if type(value) is int and -_INTEGER_LIMIT < value < _INTEGER_LIMIT:
-            return value << _TAG_BITS
+        if type(value) is int and -INTEGER_LIMIT < value < INTEGER_LIMIT:
+            return value << TAG_BITS
+        if type(value) is str:
+            place = self._known.get(value)
+            return (self._place(value) if place is None else place) << TAG_BITS | TABLE
         if isinstance(value, float):
             bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
             exponent = ((bits >> _MANTISSA_BITS) & 0x7FF) - _EXPONENT_BIAS
             if 0 <= exponent < _EXPONENT_COUNT:
                 sign = -1 if bits < 0 else 0
                 squeezed = (sign << 61) | exponent << _MANTISSA_BITS | bits & _MANTISSA
-                return squeezed << _TAG_BITS | FLOAT
+                return squeezed << TAG_BITS | FLOAT
         place = self._known.get(value)
-        return (self._place(value) if place is None else place) << _TAG_BITS | TABLE
+        return (self._place(value) if place is None else place) << TAG_BITS | TABLE
 
     def code_term(self, term: Term) -> int:
         """The code of a term that has to be a constant."""
@@ -97,7 +100,7 @@ class Constants:
         """Write the codes of a column of integers, floats or strings into a column of rows."""
         if pa.types.is_integer(column.type):
             numbers = column.to_numpy()
-            if not code_integers.run(numbers, rows, place, _INTEGER_LIMIT):
+            if not code_integers.run(numbers, rows, place, INTEGER_LIMIT):
                 rows[:, place] = [self.code(number) for number in numbers.tolist()]
         elif pa.types.is_floating(column.type):
             rows[:, place] = self.code_floats(column.to_numpy())
@@ -109,9 +112,9 @@ class Constants:
         bits = np.ascontiguousarray(numbers).view(np.int64)
         exponents = ((bits >> _MANTISSA_BITS) & 0x7FF) - _EXPONENT_BIAS
         squeezed = (bits >> 63 << 61) | exponents << _MANTISSA_BITS | bits & _MANTISSA
-        codes: Ints = squeezed << _TAG_BITS | FLOAT
+        codes: Ints = squeezed << TAG_BITS | FLOAT
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _EXACT_FLOAT)
-        codes[whole] = numbers[whole].astype(np.int64) << _TAG_BITS
+        codes[whole] = numbers[whole].astype(np.int64) << TAG_BITS
         odd = np.flatnonzero(~whole & ((exponents < 0) | (exponents >= _EXPONENT_COUNT)))
         for place in odd.tolist():
             codes[place] = self.code(constant(float(numbers[place])))
@@ -125,7 +128,7 @@ class Constants:
             known[text] if text in known else self._place(text)
             for text in column.dictionary.to_pylist()
         ]
-        codes = np.array(places, np.int64) << _TAG_BITS | TABLE
+        codes = np.array(places, np.int64) << TAG_BITS | TABLE
         return codes[np.asarray(column.indices)]
 
     def forget(self, used: Iterable[Ints]) -> None:
@@ -136,7 +139,7 @@ class Constants:
         referred = np.zeros(len(self.values), bool)
         referred[: self.own] = True
         for numbers in used:
-            places = numbers[numbers & _TAG == TABLE] >> _TAG_BITS
+            places = numbers[numbers & _TAG == TABLE] >> TAG_BITS
             referred[places[(places >= 0) & (places < len(referred))]] = True
         self.values = list(self.values)
         self._free = np.flatnonzero(~referred).tolist()
@@ -171,10 +174,10 @@ def decode(code: int, values: Sequence[Constant]) -> Constant:
     """The constant of a code, with the table that was current when the code was."""
     tag = code & _TAG
     if tag == INTEGER:
-        return code >> _TAG_BITS
+        return code >> TAG_BITS
     if tag == TABLE:
-        return _found(code >> _TAG_BITS, values)
-    squeezed = code >> _TAG_BITS
+        return _found(code >> TAG_BITS, values)
+    squeezed = code >> TAG_BITS
     exponent = ((squeezed >> _MANTISSA_BITS) & 0x1FF) + _EXPONENT_BIAS
     bits = (-1 if squeezed < 0 else 0) << 63 | exponent << _MANTISSA_BITS | squeezed & _MANTISSA
     number: float = struct.unpack("<d", struct.pack("<q", bits))[0]
@@ -183,7 +186,7 @@ def decode(code: int, values: Sequence[Constant]) -> Constant:
 
 def decode_floats(codes: Ints) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The numbers of codes that are all floats."""
-    squeezed = codes >> _TAG_BITS
+    squeezed = codes >> TAG_BITS
     exponents = ((squeezed >> _MANTISSA_BITS) & 0x1FF) + _EXPONENT_BIAS
     bits = (squeezed >> 61 << 63) | exponents << _MANTISSA_BITS | squeezed & _MANTISSA
     return bits.view(np.float64)
@@ -196,4 +199,4 @@ def tags(codes: Ints) -> Ints:
 
 def integers(codes: Ints) -> Ints:
     """The numbers of codes that are all integers."""
-    return codes >> _TAG_BITS
+    return codes >> TAG_BITS

@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from larspark.base.atoms import Atom, Signature, atom_text
-from larspark.base.terms import Constant, constant_text
-from larspark.run.interval.interning import decode, integers, tags
+from larspark.base.terms import Constant
+from larspark.run.interval.columns_of_codes import atoms_of, texts_of
 from larspark.run.interval.kernels.addressing import address_of
 from larspark.run.interval.kernels.expire import expire_stores
 from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
 from larspark.run.interval.nodes import Distinct, cut_rows
 from larspark.run.interval.store import Store
+from larspark.run.interval.tick_changes import TickChanges, flat_changes
 from larspark.run.protocol import Change, Point
 
 # The rows that began, and those that ended.
@@ -28,7 +28,7 @@ class Outputs:
     All stores are advanced in one call, as usually little begins or ends in each.
     """
 
-    __slots__ = ("_counts", "_expired_upto", "_headers", "stores")
+    __slots__ = ("_counts", "_headers", "expired_upto", "stores")
 
     def __init__(self, outputs: Mapping[Signature, Distinct]) -> None:
         self.stores: dict[Signature, Store] = {}
@@ -38,13 +38,14 @@ class Outputs:
         headers = [address_of(store.header) for store in self.stores.values()]
         self._headers = np.array(headers, np.int64)
         self._counts = np.empty((len(headers), 2), np.int64)
-        self._expired_upto: int | None = None
+        # The time point up to which all stores were advanced.
+        self.expired_upto: int | None = None
 
     def expire(self, upto: int) -> dict[Signature, BeganEnded]:
         """Advance to a time point: the rows that began and those that ended before it."""
-        if self._expired_upto is not None and upto <= self._expired_upto:
+        if self.expired_upto is not None and upto <= self.expired_upto:
             return {}
-        self._expired_upto = upto
+        self.expired_upto = upto
         found: dict[Signature, BeganEnded] = {}
         emitted = expire_stores.run(self._headers, upto, self._counts)
         at = 0
@@ -62,7 +63,7 @@ class Outputs:
 
     def ended(self, upto: int) -> dict[Signature, Ints]:
         """Advance to a time point: the rows that ended before it."""
-        self._expired_upto = upto
+        self.expired_upto = upto
         return {name: store.expire(upto, begun=False)[1] for name, store in self.stores.items()}
 
 
@@ -119,6 +120,7 @@ class IntervalAnswers:
         ended: Mapping[Signature, list[Ints]],
         values: Sequence[Constant],
         holding: Holding,
+        changes: TickChanges | None = None,
     ) -> None:
         self.first = first
         self.last = last
@@ -128,6 +130,8 @@ class IntervalAnswers:
         # Rows that ended on the way, which the stores have dropped.
         self._ended = ended
         self._emitted: Mapping[Signature, BeganEnded] | None = None
+        # The changes of a single time point, if these are known already.
+        self._tick = changes
         self._news: dict[Signature, News] | None = None
         self._rows: Rows | None = None
 
@@ -162,9 +166,22 @@ class IntervalAnswers:
 
     def _last_step(self) -> Mapping[Signature, BeganEnded]:
         """What began and ended in the last step, which the stores emit only once."""
-        if self._emitted is None:
+        if self._emitted is None and self._tick is not None:
+            self._emitted = {name: (new, gone) for name, new, gone in self._tick.blocks()}
+        elif self._emitted is None:
             self._emitted = self._outputs.expire(self.last)
         return self._emitted
+
+    def steps(self) -> Iterator[TickChanges]:
+        """What changed at every time point, compared with the one before it."""
+        if self._tick is not None:
+            return iter((self._tick,))
+        news = [(name, *both) for name, both in self.news().items()]
+        names = [name for name, _, _ in news]
+        found = flat_changes(self.first, self.last, news)
+        return (
+            TickChanges(t, flat, names, self._values) for t, flat in enumerate(found, self.first)
+        )
 
     def freeze(self) -> None:
         """Take everything out of the stores, before they change."""
@@ -223,7 +240,7 @@ class IntervalAnswers:
         return {
             signature: pa.table(
                 {
-                    "atom": _texts(signature, rows[:, TO + 1 :], self._values),
+                    "atom": texts_of(signature, rows[:, TO + 1 :], self._values),
                     "from": pa.array(rows[:, FROM]),
                     "to": pa.array(rows[:, TO]),
                 }
@@ -253,43 +270,6 @@ def atoms_at(outputs: Outputs, t: int, values: Sequence[Constant]) -> frozenset[
         for signature, store in outputs.stores.items()
         for atom in atoms_of(signature, cut_rows([store.rows()], t, t)[:, TO + 1 :], values)
     )
-
-
-def atoms_of(signature: Signature, args: Ints, values: Sequence[Constant]) -> Iterator[Atom]:
-    """The atoms of rows of argument codes."""
-    if not signature.arity:
-        return iter([Atom(signature.predicate)] * len(args))
-    columns = [decoded(args[:, place], values) for place in range(signature.arity)]
-    return (Atom(signature.predicate, each) for each in zip(*columns, strict=True))
-
-
-def decoded(codes: Ints, values: Sequence[Constant]) -> list[Constant]:
-    """The constants of a column of codes."""
-    if not tags(codes).any():
-        numbers: list[Constant] = integers(codes).tolist()
-        return numbers
-    unique, places = np.unique(codes, return_inverse=True)
-    constants = [decode(code, values) for code in unique.tolist()]
-    return [constants[place] for place in places.tolist()]
-
-
-def _texts(signature: Signature, args: Ints, values: Sequence[Constant]) -> pa.Array:
-    """Atoms as text, column by column."""
-    predicate = constant_text(signature.predicate)
-    if not signature.arity:
-        return pa.array([predicate] * len(args), pa.string())
-    columns: list[pa.Array | pa.Scalar] = []
-    for place in range(signature.arity):
-        codes = args[:, place]
-        if not tags(codes).any():
-            texts = pc.cast(pa.array(integers(codes)), pa.string())
-        else:
-            unique, places = np.unique(codes, return_inverse=True)
-            each = [constant_text(decode(code, values)) for code in unique.tolist()]
-            texts = pc.take(pa.array(each, pa.string()), pa.array(places))
-        columns.append(texts)
-    inner = pc.binary_join_element_wise(*columns, ",") if len(columns) > 1 else columns[0]
-    return pc.binary_join_element_wise(f"{predicate}(", inner, ")", "")
 
 
 def _sorted(atoms: Iterable[Atom]) -> tuple[Atom, ...]:

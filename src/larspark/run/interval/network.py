@@ -9,8 +9,9 @@ import numpy as np
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
+from larspark.run.interval.columns_of_codes import atoms_of
 from larspark.run.interval.firing import Firing, Head, Tally
-from larspark.run.interval.interval_answers import Outputs, atoms_of
+from larspark.run.interval.interval_answers import Outputs
 from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread, State
@@ -254,6 +255,12 @@ class Network:
             eternity.tick()
         for spread in self.spreads:
             spread.tick()
+
+    def move_one(self, t: int) -> None:
+        """Advance the clock to a single time point, in a network without anything that ticks."""
+        self._before = (t, t)
+        self.clock.floor = self.clock.last = t
+        self.tally.time_points += 1
 
     def resume(self, floor: int, last: int) -> None:
         """Continue after [floor, last], with restored stores."""

@@ -80,52 +80,52 @@ class Distinct:
     the derivations of a row are counted, unless there is never more than one.
     """
 
-    __slots__ = ("_all_columns", "_clock", "_listeners", "_profile", "consumers", "store")
+    __slots__ = ("_clock", "all_columns", "consumers", "listeners", "profile", "store")
 
     def __init__(self, width: int, clock: Clock, *, counted: bool) -> None:
         self._clock = clock
         self.store = Store(width, clock.floor - 1)
-        self._profile = Profile(width, clock.floor - 1) if counted else None
-        self._all_columns = all_columns(width)
+        self.profile = Profile(width, clock.floor - 1) if counted else None
+        self.all_columns = all_columns(width)
         self.consumers: list[Node] = []
         # The consumers that receive new rows; the stores of the others follow this one.
-        self._listeners = self.consumers
+        self.listeners = self.consumers
 
     def let_stores_follow(self) -> None:
         """Let the stores of consumers that only keep new rows follow this one.
 
         No consumer may be added afterwards.
         """
-        self._listeners = []
+        self.listeners = []
         for consumer in self.consumers:
             if isinstance(consumer, ScanNode) and consumer.follower is not None:
                 self.store.lead(consumer.follower, consumer.program)
             else:
-                self._listeners.append(consumer)
+                self.listeners.append(consumer)
 
     @property
     def is_counted(self) -> bool:
         """Are the derivations of a row counted?"""
-        return self._profile is not None
+        return self.profile is not None
 
     @property
     def is_leaf(self) -> bool:
         """Does it keep everything and pass nothing on?"""
-        return self._profile is None and not self.consumers
+        return self.profile is None and not self.consumers
 
     def receive(self, sign: int, batch: Ints) -> None:
-        self.take(sign, batch, self._all_columns)
+        self.take(sign, batch, self.all_columns)
 
     def take(self, sign: int, batch: Ints, program: RowProgram) -> None:
         floor, store = self._clock.floor, self.store
-        if self._profile is not None:
-            batch, program = self._profile.change(batch, sign, floor, program), self._all_columns
+        if self.profile is not None:
+            batch, program = self.profile.change(batch, sign, floor, program), self.all_columns
             if not len(batch):
                 return
         if sign < 0:
             _pass_on(sign, store.remove(batch, floor, program), self.consumers)
         elif self.consumers:
-            _pass_on(sign, store.add(batch, floor, program), self._listeners)
+            _pass_on(sign, store.add(batch, floor, program), self.listeners)
         else:
             store.keep(batch, floor, program)
         if program.fallback and store.stopped_at is not None:
@@ -133,32 +133,32 @@ class Distinct:
 
     def expire(self) -> None:
         self.store.expire(self._clock.floor - 1)
-        if self._profile is not None:
-            self._profile.expire(self._clock.floor - 1)
+        if self.profile is not None:
+            self.profile.expire(self._clock.floor - 1)
 
     def clear(self) -> None:
         self.store.clear(self._clock.floor - 1)
-        if self._profile is not None:
-            self._profile.clear(self._clock.floor - 1)
+        if self.profile is not None:
+            self.profile.clear(self._clock.floor - 1)
 
     def state(self) -> State:
         state = self.store.state()
-        if self._profile is not None:
-            counted = self._profile.state()
+        if self.profile is not None:
+            counted = self.profile.state()
             state |= {f"profile.{name}": array for name, array in counted.items()}
         return state
 
     def load(self, state: Mapping[str, Ints]) -> None:
         self.store.load(state)
-        if self._profile is not None:
+        if self.profile is not None:
             prefix = "profile."
             inner = {k[len(prefix) :]: v for k, v in state.items() if k.startswith(prefix)}
-            self._profile.load(inner)
+            self.profile.load(inner)
 
     def size(self) -> tuple[int, int]:
         rows, size = self.store.live(self._clock.last), self.store.bytes
-        if self._profile is not None:
-            return rows + len(self._profile), size + self._profile.bytes
+        if self.profile is not None:
+            return rows + len(self.profile), size + self.profile.bytes
         return rows, size
 
     def covering(self, first: int, last: int) -> Ints:
@@ -216,34 +216,34 @@ class Runs:
     begins there counts from its first time point.
     """
 
-    __slots__ = ("_clock", "_run", "_store", "target")
+    __slots__ = ("_clock", "run", "store", "target")
 
     def __init__(self, width: int, clock: Clock, past: int | None, target: Node) -> None:
         self._clock = clock
-        self._run = Run(clock.start, FOREVER if past is None else past)
-        self._store = Store(width, clock.floor - 1)
+        self.run = Run(clock.start, FOREVER if past is None else past)
+        self.store = Store(width, clock.floor - 1)
         self.target = target
 
     def take(self, sign: int, batch: Ints, program: RowProgram) -> None:
         self.expire()
-        rows = self._store.add(batch, -FOREVER, program, self._run)
+        rows = self.store.add(batch, -FOREVER, program, self.run)
         if len(rows):
             self.target.receive(sign, rows)
 
     def expire(self) -> None:
-        self._store.expire(self._clock.floor - 1)
+        self.store.expire(self._clock.floor - 1)
 
     def clear(self) -> None:
-        self._store.clear(self._clock.floor - 1)
+        self.store.clear(self._clock.floor - 1)
 
     def state(self) -> State:
-        return self._store.state()
+        return self.store.state()
 
     def load(self, state: Mapping[str, Ints]) -> None:
-        self._store.load(state)
+        self.store.load(state)
 
     def size(self) -> tuple[int, int]:
-        return self._store.live(self._clock.last), self._store.bytes
+        return self.store.live(self._clock.last), self.store.bytes
 
 
 class Sweep:
@@ -253,36 +253,36 @@ class Sweep:
     as the last column, which is dropped.
     """
 
-    __slots__ = ("_clock", "_profile", "_without_time", "target")
+    __slots__ = ("_clock", "profile", "target", "without_time")
 
     def __init__(self, profile: Profile, clock: Clock, target: Node) -> None:
         self._clock = clock
-        self._profile = profile
-        self._without_time = projection(range(KEYS, KEYS + profile.width))
+        self.profile = profile
+        self.without_time = projection(range(KEYS, KEYS + profile.width))
         self.target = target
 
     def receive(self, sign: int, batch: Ints) -> None:
-        self.take(sign, batch, self._without_time)
+        self.take(sign, batch, self.without_time)
 
     def take(self, sign: int, batch: Ints, program: RowProgram) -> None:
-        changed = self._profile.change(batch, sign, self._clock.floor, program)
+        changed = self.profile.change(batch, sign, self._clock.floor, program)
         if len(changed):
             self.target.receive(sign, changed)
 
     def expire(self) -> None:
-        self._profile.expire(self._clock.floor - 1)
+        self.profile.expire(self._clock.floor - 1)
 
     def clear(self) -> None:
-        self._profile.clear(self._clock.floor - 1)
+        self.profile.clear(self._clock.floor - 1)
 
     def state(self) -> State:
-        return self._profile.state()
+        return self.profile.state()
 
     def load(self, state: Mapping[str, Ints]) -> None:
-        self._profile.load(state)
+        self.profile.load(state)
 
     def size(self) -> tuple[int, int]:
-        return len(self._profile), self._profile.bytes
+        return len(self.profile), self.profile.bytes
 
 
 class Spread:

@@ -70,17 +70,20 @@ class Store:
         "_all_columns",
         "_chunks",
         "_columns",
-        "_follower_table",
-        "_followers",
         "_has_wheel",
         "_heads",
         "_rows",
         "_wheel",
+        "follower_table",
+        "followers",
         "header",
         "nothing",
         "row_size",
         "width",
     )
+
+    def __reduce__(self) -> str:
+        raise TypeError("a store cannot be copied, as its header holds addresses: use its state")
 
     def __init__(self, width: int, expired_upto: int) -> None:
         self.width = width
@@ -94,8 +97,8 @@ class Store:
         # What kernels receive; it keeps its address.
         self.header = np.zeros(STORE_HEADER_SIZE, np.int64)
         # The stores to which new rows are added, each with a row program; and the same for kernels.
-        self._followers: list[tuple[Store, RowProgram]] = []
-        self._follower_table = _NO_FOLLOWERS
+        self.followers: list[tuple[Store, RowProgram]] = []
+        self.follower_table = _NO_FOLLOWERS
         self.clear(expired_upto)
 
     def clear(self, expired_upto: int) -> None:
@@ -174,11 +177,11 @@ class Store:
 
         That store must be expired as far as this one, and the row program needs no fallback.
         """
-        self._followers.append((other, program))
-        self._follower_table = np.array(
+        self.followers.append((other, program))
+        self.follower_table = np.array(
             [
                 (address_of(store.header), address_of(each.encoded), len(each.encoded))
-                for store, each in self._followers
+                for store, each in self.followers
             ],
             np.int64,
         )
@@ -193,7 +196,7 @@ class Store:
         program = program or self._all_columns
         # One line more than is usual, so that the last row seldom stops.
         pieces = np.empty((len(batch) + 1, self.row_size), np.int64)
-        followers = self._follower_table
+        followers = self.follower_table
         parts: list[Ints] = []
         while True:
             count = add_rows.run(
@@ -202,7 +205,7 @@ class Store:
             if count >= 0 or self.header[SHORTAGE] == FOLLOWER_FULL:
                 break
             if self.header[SHORTAGE] == STORE_FULL:
-                self._make_room(len(batch))
+                self.make_room(len(batch))
                 continue
             parts.append(pieces[:~count])
             pieces = np.empty((2 * len(pieces), self.row_size), np.int64)
@@ -211,21 +214,21 @@ class Store:
         if count >= 0 and not parts:
             return pieces[:count]
         new = np.concatenate([*parts, pieces[: count if count >= 0 else ~count]])
-        for store, each in self._followers:
+        for store, each in self.followers:
             store.keep(new, floor, each)
         return new
 
     def keep(self, batch: Ints, floor: int, program: RowProgram) -> None:
         """Add the result of a row program from `floor` on, and return nothing."""
         while keep_rows.run(self.header, batch, program.encoded, floor) < 0:
-            self._make_room(len(batch))
+            self.make_room(len(batch))
 
     def remove(self, batch: Ints, floor: int, program: RowProgram | None = None) -> Ints:
         """Remove the result of a row program from `floor` on; returns what was covered of it."""
         if not self._has_room(len(batch)):
-            self._make_room(len(batch))
+            self.make_room(len(batch))
         if self._has_wheel and not self._can_schedule(len(batch)):
-            self._fill(self.rows(), self.expired_upto, len(self._rows))
+            self.rebuild()
         return remove_rows.run(self.header, batch, (program or self._all_columns).encoded, floor)
 
     def _can_schedule(self, more: int) -> bool:
@@ -260,7 +263,7 @@ class Store:
             return self.nothing
         emitted, began, ended = expire_rows.run(self.header, upto, begun)
         if began == NONE:
-            self._fill(self.rows(), self.expired_upto, len(self._rows))
+            self.rebuild()
             emitted, began, ended = expire_rows.run(self.header, upto, begun)
         return emitted[:began], emitted[len(emitted) - ended :]
 
@@ -268,7 +271,11 @@ class Store:
         """All rows that hold at the present or later, or ended only now."""
         return live_rows.run(self.header, self.expired_upto)
 
-    def _make_room(self, more: int) -> None:
+    def rebuild(self) -> None:
+        """Rebuild the hash tables and the wheel, without what is out of date."""
+        self._fill(self.rows(), self.expired_upto, len(self._rows))
+
+    def make_room(self, more: int) -> None:
         """Make sure that there is room for so many rows."""
         moved = drop_rows.run(self.header, more)
         if self._has_room(more) and 4 * moved < more:

@@ -1,45 +1,25 @@
 """Kernels and their compilation with Numba.
 
-A kernel is run by plain Python at first, and compiled when that pays. Numba caches compiled code on
-disk. It notices when the file of a kernel changes, but not when a file changes from which the
-kernel takes helpers or constants, and a kernel with an outdated layout gives wrong answers. So a
-hash of the folder's sources is kept beside the compiled code, which is removed when the hash
-changes.
+A kernel is run by plain Python at first. When there is enough work it is compiled: by a process in
+the background, once for each version and machine, while plain Python goes on. From then on it is
+loaded from Numba's cache.
 """
 
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-_STAMP = "kernels.sha256"
-
-
-def remove_outdated(folder: Path) -> None:
-    """Remove Numba's files for a folder if any of its sources changed since they were made.
-
-    If the folder is read-only Numba caches elsewhere; the files of an installed package change all
-    at once.
-    """
-    cache = folder / "__pycache__"
-    stamp = cache / _STAMP
-    fingerprint = sha256()
-    for source in sorted(folder.glob("*.py")):
-        fingerprint.update(source.name.encode() + source.read_bytes())
-    with suppress(OSError):
-        if stamp.exists() and stamp.read_text() == fingerprint.hexdigest():
-            return
-    with suppress(OSError):
-        for compiled in [*cache.glob("*.nbi"), *cache.glob("*.nbc")]:
-            compiled.unlink(missing_ok=True)
-        cache.mkdir(exist_ok=True)
-        stamp.write_text(fingerprint.hexdigest())
-
+from larspark.run.interval.kernels.background import BackgroundCompiler
+from larspark.run.interval.kernels.compiled_cache import (
+    discard_cached,
+    is_cached,
+    is_kept,
+    remove_outdated,
+)
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -49,16 +29,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 INTERPRETED_SECONDS = 0.03
 # Arrays with more lines than this take plain Python too long.
 LARGE = 2000
+# Seconds after which is looked again whether a kernel is compiled.
+_LOOK_AGAIN = 0.2
 
 
 class Listener(Protocol):
-    """Is informed of waits that a user would otherwise not understand."""
+    """Is informed of what makes a run slow, which a user would otherwise not understand."""
 
     def compiling(self, number: int, count: int) -> None:
-        """A kernel is compiled that is not in Numba's cache, the `number`th of `count`."""
+        """Kernels are compiled in the background: of `count` needed, `number` are ready."""
 
     def numba_missing(self) -> None:
         """There is work for compiled kernels, and Numba is not installed."""
+
+    def cache_unusable(self, reason: str) -> None:
+        """Compiled kernels cannot be kept, or what was kept cannot be used."""
 
 
 class _Registry:
@@ -67,28 +52,42 @@ class _Registry:
     def __init__(self) -> None:
         self.kernels: list[Kernel[..., Any]] = []
         self.listener: Listener | None = None
-        self._compiled = 0
         self.helpers: dict[Callable[..., Any], dict[str, object]] = {}
         self.seconds = 0.0
+        self.background: BackgroundCompiler | None = BackgroundCompiler()
+        # Kernels that were not in the cache when they were needed, and those that are now.
+        self.awaited: set[str] = set()
+        self.arrived: set[str] = set()
         self._njit: Callable[..., Any] | None = None
+        self._typeof: Callable[[object], Any] | None = None
         self._missing = False
+        self._has_complained = False
 
-    def compile(
-        self, function: Callable[Parameters, Result], options: Mapping[str, object]
-    ) -> Callable[Parameters, Result] | None:
-        """The compiled function; None without Numba."""
+    @property
+    def has_numba(self) -> bool:
+        """Can functions be compiled? Loads Numba."""
         if self._njit is None and not self._missing:
             self._load()
+        return not self._missing
+
+    def dispatcher(self, function: Callable[..., Any], options: Mapping[str, object]) -> Any:
+        """The function for Numba to compile when it is called; kept on disk if that is possible."""
         if self._njit is None:
-            return None
-        compiled: Callable[Parameters, Result] = self._njit(cache=True, nogil=True, **options)(
-            function
-        )
-        return compiled
+            raise RuntimeError("Numba is not loaded")
+        try:
+            return self._njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError as error:
+            # There is no folder for Numba's files.
+            self.complain(str(error))
+            return self._njit(nogil=True, **options)(function)
+
+    def types_of(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Numba's types of arguments."""
+        return tuple(map(self._typeof, args)) if self._typeof is not None else ()
 
     def _load(self) -> None:
         try:
-            from numba import njit
+            from numba import njit, typeof
             from numba.core.errors import NumbaIRAssumptionWarning
             from numba.extending import register_jitable
         except ImportError:
@@ -104,16 +103,33 @@ class _Registry:
         warnings.filterwarnings("ignore", category=NumbaIRAssumptionWarning)
         for function, options in self.helpers.items():
             register_jitable(**options)(function)
-        self._njit = njit
+        self._njit, self._typeof = njit, typeof
 
-    def announce(self, function: Callable[..., Any]) -> None:
-        """Inform the listener if a function is about to be compiled, not loaded from the cache."""
-        if self.listener is None or self._njit is None:
+    def await_kernel(self, name: str) -> None:
+        """Inform the listener of a kernel that is being compiled."""
+        if name not in self.awaited:
+            self.awaited.add(name)
+            self._tell()
+
+    def welcome(self, name: str) -> None:
+        """Inform the listener of a kernel that is compiled now."""
+        if name in self.awaited and name not in self.arrived:
+            self.arrived.add(name)
+            self._tell()
+
+    def _tell(self) -> None:
+        if self.listener is not None:
+            self.listener.compiling(len(self.arrived), len(self.awaited))
+
+    def complain(self, reason: str) -> None:
+        """Say once why compiled kernels are not kept, or are not used."""
+        if self._has_complained:
             return
-        file = Path(function.__code__.co_filename)
-        if not any((file.parent / "__pycache__").glob(f"{file.stem}.{function.__name__}-*.nbi")):
-            self._compiled += 1
-            self.listener.compiling(self._compiled, len(self.kernels))
+        self._has_complained = True
+        if self.listener is not None:
+            self.listener.cache_unusable(reason)
+        else:
+            warnings.warn(f"the cache of compiled kernels: {reason}", stacklevel=2)
 
 
 _registry = _Registry()
@@ -135,6 +151,12 @@ def compile_soon() -> None:
     _registry.seconds = max(_registry.seconds, 2 * INTERPRETED_SECONDS)
 
 
+def compile_at_once() -> None:
+    """Compile every kernel when it is first called, and wait for it: for measurements."""
+    _registry.background = None
+    compile_soon()
+
+
 class Kernel(Generic[Parameters, Result]):
     """A function that plain Python runs at first, and that is compiled when it pays.
 
@@ -142,30 +164,89 @@ class Kernel(Generic[Parameters, Result]):
     indirection then.
     """
 
-    __slots__ = ("_options", "plain", "run")
+    __slots__ = ("_dispatcher", "_look_at", "_options", "plain", "run")
 
     def __init__(self, plain: Callable[Parameters, Result], options: Mapping[str, object]) -> None:
         self.plain = plain
         self._options = options
+        self._dispatcher: Any = None
+        # Before this time it is not looked again whether it is compiled.
+        self._look_at = 0.0
         self.run: Callable[Parameters, Result] = self._try
         _registry.kernels.append(self)
 
     def _try(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Interpret the call, unless that would take long or has taken long already."""
         lines = max((len(arg) for arg in args if isinstance(arg, np.ndarray)), default=0)
-        if _registry.seconds > INTERPRETED_SECONDS or lines > LARGE:
-            self.run = self.compiled()
-            # Numba compiles at the first call.
-            _registry.announce(self.plain)
-            return self.run(*args, **kwargs)
+        if lines > LARGE:
+            compile_soon()
+        compiled = self.if_ready(*args, **kwargs)
+        if compiled is not None:
+            self.run = compiled
+            return compiled(*args, **kwargs)
         begin = perf_counter()
         result = self.interpret(*args, **kwargs)
         _registry.seconds += perf_counter() - begin
         return result
 
+    def if_ready(
+        self, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Callable[Parameters, Result] | None:
+        """The compiled function, if there is work for it and it is ready for such arguments.
+
+        If it is not compiled yet that begins in the background, where this is possible.
+        """
+        due = _registry.seconds > INTERPRETED_SECONDS
+        if not due or monotonic() < self._look_at or not _registry.has_numba:
+            return None
+        if self._dispatcher is None:
+            self._dispatcher = _registry.dispatcher(self.plain, self._options)
+        if not self._is_cached(args) and self._begin(args):
+            self._look_at = monotonic() + _LOOK_AGAIN
+            return None
+        _registry.welcome(self._name)
+        compiled: Callable[Parameters, Result] = self._dispatcher
+        return compiled
+
+    @property
+    def _name(self) -> str:
+        return f"{self.plain.__module__}.{self.plain.__name__}"
+
+    def _is_cached(self, args: tuple[Any, ...]) -> bool:
+        """Can the compiled function be loaded? If what was kept is damaged, it is removed."""
+        try:
+            return is_cached(self._dispatcher, _registry.types_of(args))
+        except Exception as error:
+            _registry.complain(f"{self.plain.__name__} is damaged and compiled again: {error!r}")
+            discard_cached(self._dispatcher)
+            return False
+
+    def _begin(self, args: tuple[Any, ...]) -> bool:
+        """Have the function compiled in the background; False if that is impossible."""
+        background = _registry.background
+        if background is None or not is_kept(self._dispatcher):
+            return False
+        types = _registry.types_of(args)
+        begun = background.request(self.plain.__module__, self.plain.__name__, types)
+        if begun:
+            _registry.await_kernel(self._name)
+        return begun
+
+    def compile_for(self, types: tuple[Any, ...]) -> None:
+        """Compile the function for Numba's types of arguments, unless it is in the cache."""
+        if not _registry.has_numba:
+            return
+        dispatcher = _registry.dispatcher(self.plain, self._options)
+        if not is_cached(dispatcher, types):
+            dispatcher.compile(types)
+
     def compiled(self) -> Callable[Parameters, Result]:
-        """The compiled function; without Numba the interpreted one."""
-        return _registry.compile(self.plain, self._options) or self.interpret
+        """The compiled function, for which the first call may have to wait; or the interpreted one,
+        without Numba."""
+        if not _registry.has_numba:
+            return self.interpret
+        found: Callable[Parameters, Result] = _registry.dispatcher(self.plain, self._options)
+        return found
 
     def interpret(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Run the function in plain Python. Hashes overflow, which compiled code does silently."""

@@ -201,7 +201,7 @@ def _add_block(
 
 
 @maker
-def _add(header: Ints, batch: Ints, program: Ints, emission: Emission, pieces: Ints) -> int:
+def add_to_store(header: Ints, batch: Ints, program: Ints, emission: Emission, pieces: Ints) -> int:
     """Add the result of a row program; returns how many lines were emitted.
 
     If there is no room to go on, the header says why, and the complement of the number is returned.
@@ -257,16 +257,16 @@ def add_rows(
     It is also added to the followers: each is a line with the address of a store's header, the
     address of a row program, and the size of that.
 
-    Returns how many lines are new, or the complement if there was no room to go on (see `_add`).
+    Returns how many lines are new, or the complement if there was no room to go on.
     """
-    count = _add(header, batch, program, Emission(floor, start_of_time, past, True), pieces)
+    count = add_to_store(header, batch, program, Emission(floor, start_of_time, past, True), pieces)
     if count <= 0:
         return count
     for number in range(followers.shape[0]):
         other = array_at(followers[number, 0], STORE_HEADER_SIZE)
         other_program = array_at(followers[number, 1], followers[number, 2])
         nothing = Emission(floor, 0, NONE, False)
-        if _add(other, pieces[:count], other_program, nothing, pieces) < 0:
+        if add_to_store(other, pieces[:count], other_program, nothing, pieces) < 0:
             # Adding to the followers before it once more changes nothing.
             header[SHORTAGE] = FOLLOWER_FULL
             return ~count
@@ -279,4 +279,4 @@ def keep_rows(header: Ints, batch: Ints, program: Ints, floor: int) -> int:
 
     Returns a number below 0 if there was no room; nothing was added then.
     """
-    return _add(header, batch, program, Emission(floor, 0, NONE, False), batch)
+    return add_to_store(header, batch, program, Emission(floor, 0, NONE, False), batch)

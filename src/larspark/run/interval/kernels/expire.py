@@ -117,7 +117,7 @@ def _emit(
 
 
 @maker
-def _expire(header: Ints, upto: int, with_begun: bool) -> tuple[Ints, int, int]:
+def expire_store(header: Ints, upto: int, with_begun: bool) -> tuple[Ints, int, int]:
     """Advance a store to a time point: the rows that began, and those that ended before it.
 
     Both come in one array, which is quicker to return than two, with their numbers: those that
@@ -159,8 +159,8 @@ def _expire(header: Ints, upto: int, with_begun: bool) -> tuple[Ints, int, int]:
 
 @kernel
 def expire_rows(header: Ints, upto: int, with_begun: bool) -> tuple[Ints, int, int]:
-    """Advance one store to a time point; see `_expire`."""
-    return _expire(header, upto, with_begun)
+    """Advance one store to a time point; see `expire_store`."""
+    return expire_store(header, upto, with_begun)
 
 
 @maker
@@ -190,7 +190,7 @@ def expire_stores(headers: Ints, upto: int, counts: Ints) -> Ints:
         if header[TAIL] - header[UNSCHEDULED] > _MANY_NEW:
             begun = NONE
         elif header[EXPIRED_UPTO] < upto:
-            emitted, begun, ended = _expire(header, upto, True)
+            emitted, begun, ended = expire_store(header, upto, True)
             width = header[LINK_COLUMN]
             out = _with_room(out, size, max(begun + ended, 0) * width)
             for line in range(begun + ended):

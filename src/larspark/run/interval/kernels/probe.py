@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import helper, inlined, kernel
+from larspark.run.interval.kernels.compile import helper, inlined, kernel, maker
 from larspark.run.interval.kernels.hash_chains import follow, mix, prefetch_chains
 from larspark.run.interval.kernels.layout import (
     BLOCK,
@@ -170,12 +170,19 @@ def _subtract_rows(
     return source, count
 
 
-@kernel
-def probe(header: Ints, batch: Ints, how: Ints) -> Ints:
-    """Look every batch row up.
+@inlined
+def probe_width(batch: Ints, how: Ints) -> int:
+    """The columns of the result of a lookup."""
+    return batch.shape[1] if how[HOW] == SUBTRACT else KEYS + how.shape[0] - how[PICKED]
 
-    A join gives the row with every stored row of equal keys while both hold; subtracting gives the
-    row for the times at which no stored row of equal keys holds.
+
+@maker
+def look_up(
+    header: Ints, batch: Ints, how: Ints, begin: int, out: Ints, count: int
+) -> tuple[int, int]:
+    """Look batch rows up from `begin` on; returns the row reached, and the lines of output.
+
+    Stops before a row whose result does not fit.
     """
     store = arrays_of(header)
     paired, picked = how[PAIRED], how[PICKED]
@@ -183,20 +190,31 @@ def probe(header: Ints, batch: Ints, how: Ints) -> Ints:
     lookup = Lookup(
         batch, how[FIRST_KEY:paired], how[paired:picked], how[picked:], how[TABLE], fresh
     )
-    width = batch.shape[1] if how[HOW] == SUBTRACT else KEYS + lookup.picks.shape[0]
-    out = np.empty((batch.shape[0], width), np.int64)
     newest = np.empty(min(BLOCK, batch.shape[0]), np.int64)
     active = np.empty(newest.shape[0], np.int64)
-    count = 0
-    for begin in range(0, batch.shape[0], BLOCK):
+    while begin < batch.shape[0]:
         stop = min(begin + BLOCK, batch.shape[0])
         _find_newest(store, lookup, begin, stop, newest, active)
-        done = begin
-        while done < stop:
-            if how[HOW] == SUBTRACT:
-                done, count = _subtract_rows(store, lookup, begin, done, stop, newest, out, count)
-            else:
-                done, count = _join_rows(store, lookup, begin, done, stop, newest, out, count)
-            if done < stop:
-                out = enlarged(out)
+        if how[HOW] == SUBTRACT:
+            done, count = _subtract_rows(store, lookup, begin, begin, stop, newest, out, count)
+        else:
+            done, count = _join_rows(store, lookup, begin, begin, stop, newest, out, count)
+        begin = done
+        if done < stop:
+            break
+    return begin, count
+
+
+@kernel
+def probe(header: Ints, batch: Ints, how: Ints) -> Ints:
+    """Look every batch row up.
+
+    A join gives the row with every stored row of equal keys while both hold; subtracting gives the
+    row for the times at which no stored row of equal keys holds.
+    """
+    out = np.empty((batch.shape[0], probe_width(batch, how)), np.int64)
+    done, count = look_up(header, batch, how, 0, out, 0)
+    while done < batch.shape[0]:
+        out = enlarged(out)
+        done, count = look_up(header, batch, how, done, out, count)
     return out[:count]

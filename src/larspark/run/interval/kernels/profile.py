@@ -10,7 +10,7 @@ down after its end. Two questions are asked of a count:
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import helper, kernel
+from larspark.run.interval.kernels.compile import helper, kernel, maker
 from larspark.run.interval.kernels.counts import (
     BASE,
     CHANGE,
@@ -138,24 +138,35 @@ def _count_lines(
     return source, count
 
 
+@maker
+def count_lines(
+    header: Ints, lines: Ints, begin: int, sign: int, floor: int, out: Ints, count: int
+) -> tuple[int, int]:
+    """Count lines in (or out) from `begin` on; returns the line reached, and the lines of output.
+
+    Stops before a line whose changes do not fit.
+    """
+    profile = profile_arrays(header)
+    buckets = np.empty(lines.shape[0], np.int64)
+    active = np.empty(lines.shape[0], np.int64)
+    find_entries(profile, lines, buckets, active)
+    return _count_lines(profile, lines, begin, buckets, sign, floor, out, count)
+
+
 @kernel
 def profile_add(header: Ints, batch: Ints, program: Ints, sign: int, floor: int) -> Ints:
     """Count the result of a row program in (or out), from `floor` on.
 
     Returns where the count has become what is asked for, or has ceased to be.
     """
-    profile = profile_arrays(header)
     lines = np.empty((batch.shape[0], KEYS + program[PICKS]), np.int64)
-    buckets = np.empty(batch.shape[0], np.int64)
     active = np.empty(batch.shape[0], np.int64)
-    lines = lines[: run_program(batch, 0, batch.shape[0], program, buckets, lines)]
+    lines = lines[: run_program(batch, 0, batch.shape[0], program, active, lines)]
     out = np.empty(lines.shape, np.int64)
-    find_entries(profile, lines, buckets, active)
-    done, count = 0, 0
+    done, count = count_lines(header, lines, 0, sign, floor, out, 0)
     while done < lines.shape[0]:
-        done, count = _count_lines(profile, lines, done, buckets, sign, floor, out, count)
-        if done < lines.shape[0]:
-            out = enlarged(out)
+        out = enlarged(out)
+        done, count = count_lines(header, lines, done, sign, floor, out, count)
     return out[:count]
 
 

@@ -7,7 +7,7 @@ What is left before the interval stays in its row, what is left after it becomes
 
 import numpy as np
 
-from larspark.run.interval.kernels.compile import helper, kernel
+from larspark.run.interval.kernels.compile import helper, kernel, maker
 from larspark.run.interval.kernels.hash_chains import append, find_buckets, follow, same_keys
 from larspark.run.interval.kernels.layout import (
     BLOCK,
@@ -85,16 +85,16 @@ def _remove_block(
     return source, count
 
 
-@kernel
-def remove_rows(header: Ints, batch: Ints, program: Ints, floor: int) -> Ints:
-    """Remove the result of a row program from `floor` on; returns what was covered of it.
+@maker
+def remove_from_store(
+    header: Ints, batch: Ints, program: Ints, floor: int, pieces: Ints
+) -> tuple[int, bool]:
+    """Remove the result of a row program; returns how many lines were written, and if all fit.
 
-    The wheel must have room for one row id for every line of the batch.
+    What was removed is not written again if the same batch is removed once more.
     """
     store = arrays_of(header)
-    width = KEYS + program[PICKS]
-    pieces = np.empty((batch.shape[0], width), np.int64)
-    block = np.empty((min(BLOCK, batch.shape[0]), width), np.int64)
+    block = np.empty((min(BLOCK, batch.shape[0]), pieces.shape[1]), np.int64)
     buckets = np.empty((block.shape[0], store.heads.shape[0]), np.int64)
     active = np.empty(block.shape[0], np.int64)
     header[STOPPED_AT] = NONE
@@ -106,9 +106,22 @@ def remove_rows(header: Ints, batch: Ints, program: Ints, floor: int) -> Ints:
             header[STOPPED_AT] = begin
             break
         find_buckets(store, block, filled, buckets, active)
-        done = 0
-        while done < filled:
-            done, count = _remove_block(store, block, done, filled, buckets, floor, pieces, count)
-            if done < filled:
-                pieces = enlarged(pieces)
+        done, count = _remove_block(store, block, 0, filled, buckets, floor, pieces, count)
+        if done < filled:
+            return count, False
+    return count, True
+
+
+@kernel
+def remove_rows(header: Ints, batch: Ints, program: Ints, floor: int) -> Ints:
+    """Remove the result of a row program from `floor` on; returns what was covered of it.
+
+    The wheel must have room for one row id for every line of the batch.
+    """
+    pieces = np.empty((batch.shape[0], KEYS + program[PICKS]), np.int64)
+    count, complete = remove_from_store(header, batch, program, floor, pieces)
+    while not complete:
+        pieces = enlarged(pieces)
+        more, complete = remove_from_store(header, batch, program, floor, pieces[count:])
+        count += more
     return pieces[:count]

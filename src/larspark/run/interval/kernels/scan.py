@@ -33,6 +33,10 @@ EQUAL, UNEQUAL, LESS, NOT_LESS, MORE, NOT_MORE, WITHIN = 0, 1, 2, 3, 4, 5, 6
 
 # The two lowest bits of a code say what kind of constant it is; 0 is an integer.
 _TAG, _TAG_BITS = 3, 2
+_TABLE, _FLOAT = 1, 2
+# How `interning` squeezes floats: magnitude and mantissa in bits, the exponent field of 1.0, and
+# the integer from which on floats miss integers.
+_MAGNITUDE, _MANTISSA_BITS, _ZERO_EXPONENT, _EXACT = (1 << 61) - 1, 52, 255, 1 << 53
 
 
 @inlined
@@ -48,6 +52,30 @@ def _compares(comparison: int, left: int, right: int) -> bool:
     if comparison == MORE:
         return left > right
     return left <= right
+
+
+@helper
+def _order_key(code: int) -> int:
+    """A number for the code of a number: they are ordered like the numbers.
+
+    It is made of the bits of the float with this value, as `interning` squeezes them; NONE stands
+    for an integer that no float has.
+    """
+    number = code >> _TAG_BITS
+    if code & _TAG == _FLOAT:
+        size = (number & _MAGNITUDE) + 2
+    else:
+        if number == 0:
+            return 0
+        size = abs(number)
+        if size >= _EXACT:
+            return NONE
+        exponent = 0
+        while size >> (exponent + 1) != 0:
+            exponent += 1
+        mantissa = (size << (_MANTISSA_BITS - exponent)) & ((1 << _MANTISSA_BITS) - 1)
+        size = ((exponent + _ZERO_EXPONENT) << _MANTISSA_BITS) + mantissa + 2
+    return size if number > 0 else -size
 
 
 @inlined
@@ -84,7 +112,11 @@ def _pass_test(batch: Ints, program: Ints, at: int, lines: Ints, count: int) -> 
             continue
         other = code if right == NONE else _value(batch, source, right)
         if which > UNEQUAL and (value | other) & _TAG != 0:
-            return NONE
+            if (value | other) & _TABLE != 0:
+                return NONE
+            value, other = _order_key(value), _order_key(other)
+            if value == NONE or other == NONE:
+                return NONE
         kept += int(_compares(which, value, other))
     return kept
 
@@ -122,7 +154,8 @@ def run_program(batch: Ints, begin: int, stop: int, program: Ints, lines: Ints, 
 
     Test by test and column by column, over the numbers of the remaining `lines`: such loops are
     short and branch predictably. Equal constants have equal codes, and codes of integers are
-    ordered like the integers. NONE is returned if an order is asked for between other constants.
+    ordered like the integers. NONE is returned if an order is asked for between constants that are
+    no numbers, or too large.
     """
     count = stop - begin
     picks = FIRST_TEST + TEST_SIZE * program[TESTS]

@@ -88,7 +88,7 @@ def _same(rows: Ints, row: int, found: Ints, line: int) -> bool:
 
 
 @helper
-def _pass_first(rows: Ints, places: EntryIds, found: Ints, lines: Ints) -> int:
+def pass_first(rows: Ints, places: EntryIds, found: Ints, lines: Ints) -> int:
     """Write each element once, with the number of its line; returns how many there are."""
     mask = places.shape[0] - 1
     # Until it is known how many lines there are, their array holds the buckets.
@@ -121,4 +121,4 @@ def first_arrivals(rows: Ints, found: Ints, lines: Ints) -> int:
     size = 16
     while size < 2 * rows.shape[0]:
         size *= 2
-    return _pass_first(rows, np.full(size, NONE, np.int32), found, lines)
+    return pass_first(rows, np.full(size, NONE, np.int32), found, lines)

@@ -1,0 +1,270 @@
+"""Answers of a reasoner: what changed at a time point, and what holds there.
+
+Most of it is made only when it is read. What changed costs what changed; what holds is kept in one
+set, which changes bring from one time point to the next.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from typing import Any, Protocol
+from weakref import ref
+
+import pyarrow as pa
+
+from larspark.base.atoms import Atom, atom_text
+from larspark.feeds.time_format import TimeValue
+from larspark.show.notebook import answer_html
+
+# After so many answers those that are still in use get a set of atoms of their own.
+_KEPT_TOGETHER = 256
+# More changes than this, and many more than there are atoms, are not worth being applied.
+_MANY = 10_000
+
+
+class Changed(Protocol):
+    """What begins to hold at a time point and what ceases to, in any order, without duplicates."""
+
+    @property
+    def added(self) -> Collection[Atom]: ...
+
+    @property
+    def removed(self) -> Collection[Atom]: ...
+
+    def __len__(self) -> int:
+        """About how much changed; 0 if nothing did."""
+
+
+class Difference:
+    """What changed between two sets of atoms."""
+
+    __slots__ = ("added", "removed")
+
+    def __init__(self, before: AbstractSet[Atom], now: AbstractSet[Atom]) -> None:
+        self.added = now - before
+        self.removed = before - now
+
+    def __len__(self) -> int:
+        return len(self.added) + len(self.removed)
+
+
+class _AtomSet(AbstractSet[Atom]):
+    """A set of atoms whose operators give frozen sets."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self))
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(sorted(map(atom_text, self)))}}}"
+
+    @classmethod
+    def _from_iterable(cls, atoms: Iterable[Any]) -> Any:
+        return frozenset(atoms)
+
+
+class ChangedAtoms(_AtomSet):
+    """Atoms that began to hold, or ceased to; hashed only if somebody looks one up."""
+
+    __slots__ = ("_atoms", "_hashed")
+
+    def __init__(self, atoms: Collection[Atom]) -> None:
+        self._atoms = atoms
+        self._hashed: frozenset[Atom] | None = None
+
+    def __contains__(self, atom: object) -> bool:
+        if self._hashed is None:
+            self._hashed = frozenset(self._atoms)
+        return atom in self._hashed
+
+    def __iter__(self) -> Iterator[Atom]:
+        return iter(self._atoms)
+
+    def __len__(self) -> int:
+        return len(self._atoms)
+
+
+class HoldingAtoms(_AtomSet):
+    """The atoms that hold at the time point of an answer."""
+
+    __slots__ = ("_answer",)
+
+    def __init__(self, answer: "Answer") -> None:
+        self._answer = answer
+
+    def __contains__(self, atom: object) -> bool:
+        return atom in self._answer.known_atoms()
+
+    def __iter__(self) -> Iterator[Atom]:
+        return iter(self._answer.known_atoms())
+
+    def __len__(self) -> int:
+        return len(self._answer.known_atoms())
+
+
+class _Link:
+    """What changed at a time point, and the link of the next one: old answers go back by it."""
+
+    __slots__ = ("changed", "following")
+
+    def __init__(self, changed: Changed) -> None:
+        self.changed = changed
+        self.following: _Link | None = None
+
+
+class Output:
+    """The atoms that hold at the last answer, kept up to date as far as somebody reads them.
+
+    `holding` gives them anew: those at the time point up to which the engine has answered.
+    """
+
+    def __init__(self, holding: Callable[[], AbstractSet[Atom]]) -> None:
+        self._holding = holding
+        # None: nobody knows them, for nobody has read them for long.
+        self._atoms: set[Atom] | None = None
+        self._changes: list[Changed] = []
+        self._size = 0
+        self._last: _Link | None = None
+        self._answers: list[ref[Answer]] = []
+
+    def prepare(self) -> None:
+        """Know the atoms before the engine answers several time points at once."""
+        self._current()
+
+    def next(self, changed: Changed, t: TimeValue, *, several: bool) -> "Answer":
+        """The answer after the last one; with `several` the engine is further on already."""
+        link = _Link(changed)
+        if self._last is not None:
+            self._last.following = link
+        self._last = link
+        answer = Answer(t, changed, None, self, link)
+        size = len(changed) if self._atoms is not None else 0
+        if size and self._atoms is not None:
+            self._changes.append(changed)
+            self._size += size
+            if not several and self._size > _MANY + 8 * len(self._atoms):
+                self._atoms, self._changes, self._size = None, [], 0
+        self._answers.append(ref(answer))
+        if len(self._answers) > _KEPT_TOGETHER:
+            self.separate()
+        return answer
+
+    def separate(self) -> None:
+        """Give all answers that are in use, but for the last one, atoms of their own."""
+        answers = [answer for each in self._answers if (answer := each()) is not None]
+        for answer in answers:
+            if answer.link is not self._last:
+                answer.keep_atoms()
+        self._answers = [ref(answer) for answer in answers if answer.link is self._last]
+
+    def atoms_at(self, link: _Link) -> AbstractSet[Atom]:
+        """The atoms of an answer; those of the last one change with the next answer."""
+        now = self._current()
+        if link is self._last:
+            return now
+        later: list[Changed] = []
+        following = link.following
+        while following is not None:
+            later.append(following.changed)
+            following = following.following
+        atoms = set(now)
+        for changed in reversed(later):
+            atoms.difference_update(changed.added)
+            atoms.update(changed.removed)
+        return frozenset(atoms)
+
+    def _current(self) -> set[Atom]:
+        if self._atoms is None:
+            self._atoms = set(self._holding())
+        for changed in self._changes:
+            self._atoms.difference_update(changed.removed)
+            self._atoms.update(changed.added)
+        self._changes, self._size = [], 0
+        return self._atoms
+
+
+class Answer:
+    """The output at a time point.
+
+    `t` is a timestamp where time points were given as timestamps.
+    """
+
+    __slots__ = ("__weakref__", "_atoms", "_changed", "_output", "link", "t")
+
+    def __init__(
+        self,
+        t: TimeValue,
+        changed: Changed,
+        atoms: AbstractSet[Atom] | None = None,
+        output: Output | None = None,
+        link: _Link | None = None,
+    ) -> None:
+        self.t = t
+        self._changed = changed
+        # Without an output these are all there are.
+        self._atoms = atoms
+        self._output = output
+        self.link = link
+
+    @property
+    def added(self) -> AbstractSet[Atom]:
+        """The atoms that hold now and did not at the answer before."""
+        return ChangedAtoms(self._changed.added)
+
+    @property
+    def removed(self) -> AbstractSet[Atom]:
+        """The atoms that held at the answer before and do not now."""
+        return ChangedAtoms(self._changed.removed)
+
+    @property
+    def atoms(self) -> AbstractSet[Atom] | None:
+        """The atoms that hold; None when there is no answer stream."""
+        return self._atoms if self._output is None else HoldingAtoms(self)
+
+    def known_atoms(self) -> AbstractSet[Atom]:
+        """The atoms that hold, as a set that may change when the reasoner advances."""
+        if self._output is not None and self.link is not None:
+            found = self._output.atoms_at(self.link)
+            if isinstance(found, frozenset):
+                self._atoms, self._output, self.link = found, None, None
+            return found
+        return self._atoms or frozenset()
+
+    def keep_atoms(self) -> None:
+        """Have a set of atoms of its own."""
+        self.known_atoms()
+
+    def table(self) -> pa.Table:
+        """What changed, as a table: the time point, the atom as text, and if it was added."""
+        changed = self._changed
+        added = [atom_text(atom) for atom in changed.added]
+        removed = [atom_text(atom) for atom in changed.removed]
+        return pa.table(
+            {
+                "t": pa.repeat(self.t, len(added) + len(removed)),
+                "atom": pa.array([*added, *removed], pa.string()),
+                "added": pa.array([*[True] * len(added), *[False] * len(removed)], pa.bool_()),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"<answer at {self.t}: {len(self.added)} added, {len(self.removed)} removed>"
+
+    def _repr_html_(self) -> str:
+        return answer_html(self.t, self.atoms, self.added, self.removed)
+
+
+class Unread(Iterator[Answer]):
+    """Answers that are made as they are read; or at once, when the reasoner goes on."""
+
+    def __init__(self, answers: Iterator[Answer]) -> None:
+        self._answers = answers
+        self._kept: deque[Answer] = deque()
+
+    def __next__(self) -> Answer:
+        return self._kept.popleft() if self._kept else next(self._answers)
+
+    def keep(self) -> None:
+        """Make the answers that were not read yet."""
+        self._kept.extend(self._answers)

@@ -1,0 +1,63 @@
+"""The process in the background that compiles kernels: `python -m ...compile_worker`.
+
+It reads requests from standard input (see `background`) until that ends.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from larspark.run.interval.kernels.compile import Kernel
+
+_PACKAGE = Kernel.__module__.rpartition(".")[0]
+# Programs that run meanwhile come first.
+_NICE = 5
+
+
+def main() -> None:
+    """Compile what is requested."""
+    with suppress(AttributeError, OSError):
+        os.nice(_NICE)
+    for line in sys.stdin:
+        module, name, *types = line.split()
+        if not module.startswith(_PACKAGE + "."):
+            raise ValueError(f"{module} holds no kernels")
+        found = getattr(import_module(module), name)
+        if isinstance(found, Kernel):
+            with _alone():
+                found.compile_for(tuple(map(_type, types)))
+
+
+def _type(text: str) -> Any:
+    """One of Numba's types, as `background.type_text` writes it."""
+    from numba import types
+
+    name, *shape = text.split(".")
+    kind = types.boolean if name == "bool" else getattr(types, name)
+    if not shape:
+        return kind
+    array: Any = types.Array
+    return array(kind, int(shape[0]), shape[1], readonly="readonly" in shape)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let no other process compile at the same time: it would compile the same."""
+    try:
+        import fcntl
+
+        lock = (Path(__file__).parent / "__pycache__" / "compiling.lock").open("w")
+    except (ImportError, OSError):
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    main()
