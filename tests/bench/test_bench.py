@@ -14,7 +14,17 @@ from larspark.bench import interval_workloads as laser
 from larspark.bench import interval_workloads as limits
 from larspark.bench.checksums import Answer
 from larspark.bench.command import table
-from larspark.bench.contest import DUCKDB, INTERVAL, POLARS, Entrant, Measurement, contest
+from larspark.bench.contest import (
+    ATOMS,
+    DUCKDB,
+    INTERVAL,
+    LOOP,
+    POLARS,
+    TABLES,
+    Entrant,
+    Measurement,
+    contest,
+)
 from larspark.bench.interval_contestant import WholeTimeline
 from larspark.bench.soak import soak
 from larspark.bench.suite import Benchmark, chosen
@@ -32,6 +42,8 @@ def test_everyone_takes_part_and_is_compared_with_the_interval_engine() -> None:
     measured = contest("laser/join", workload, suite.ALL, repetitions=2, progress=silent)
     assert [one.engine for one in measured] == [
         "interval",
+        "Reasoner, atoms in, changes out",
+        "Reasoner, Arrow in, changes out",
         "interval, whole timeline",
         "polars",
         "duckdb",
@@ -41,6 +53,15 @@ def test_everyone_takes_part_and_is_compared_with_the_interval_engine() -> None:
     assert all(one.ns_per_fact > 0 and one.us_per_time_point > 0 for one in measured)
     assert list(measured[0].to_json())[:7] == STATED
     assert measured[0].bytes
+
+
+@pytest.mark.parametrize("rules", [1, 3, 9])
+def test_few_facts_have_the_same_answers_through_the_front_door(rules: int) -> None:
+    workload = limits.sparse(4, 2, rules=rules)
+    entrants = [INTERVAL, ATOMS, TABLES, *([LOOP] if rules == 3 else [])]
+    measured = contest("sparse", workload, entrants, repetitions=1, progress=silent)
+    assert len({one.more["intervals"] for one in measured}) == 1
+    assert measured[0].more["intervals"]
 
 
 class Wrong(WholeTimeline):

@@ -54,6 +54,24 @@ def _tick_by_tick(workload: Workload) -> Contestant:
     return TickByTick(workload)
 
 
+def _with_atoms(workload: Workload) -> Contestant:
+    from larspark.bench.reasoner_contestant import ReasonerWithAtoms
+
+    return ReasonerWithAtoms(workload)
+
+
+def _with_tables(workload: Workload) -> Contestant:
+    from larspark.bench.reasoner_contestant import ReasonerWithTables
+
+    return ReasonerWithTables(workload)
+
+
+def _loop(workload: Workload) -> Contestant:
+    from larspark.bench.by_loop import Loop
+
+    return Loop(workload)
+
+
 def _whole_timeline(workload: Workload) -> Contestant:
     from larspark.bench.interval_contestant import WholeTimeline
 
@@ -91,7 +109,11 @@ class Entrant:
 
 
 INTERVAL = Entrant(_tick_by_tick)
+# What users call; the interval engine is inside of it.
+ATOMS = Entrant(_with_atoms)
+TABLES = Entrant(_with_tables)
 WHOLE = Entrant(_whole_timeline)
+LOOP = Entrant(_loop)
 POLARS = Entrant(_polars, "polars")
 DUCKDB = Entrant(_duckdb, "duckdb")
 CLINGO = Entrant(_clingo, "clingo")

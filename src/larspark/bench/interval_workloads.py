@@ -102,6 +102,8 @@ _SETTLING, _LAST = 300, 500
 # Longer than any window, so that windows of every size find the same number of runs.
 _PERIOD = 150
 
+# From this value on a reading is hot.
+HOT = 90
 _MACHINES = """
 seen(S) :- [{n}] some temp(S,V).
 hot(S)  :- [{n}] some temp(S,V), V >= 90.
@@ -146,10 +148,15 @@ def flat_tuples(window: int, rate: int) -> Workload:
     return Workload(program, facts, window, rate, settling=_SETTLING)
 
 
-def sparse(window: int, rate: int) -> Workload:
-    """Few facts at every time point, three rules."""
-    facts = sensors(regular(rate, 4000), keys=20)
-    return Workload(_MACHINES.format(n=window), facts, window, rate)
+def sparse(window: int, rate: int, *, rules: int = 3) -> Workload:
+    """Few facts at every time point, with one, three or nine rules."""
+    last = 4000 if rate < 100 else 400
+    if rules == 9:
+        return Workload(_COOLING.format(n=window), readings(rate, last), window, rate)
+    program = _MACHINES.format(n=window)
+    if rules == 1:
+        program = program.strip().splitlines()[0]
+    return Workload(program, sensors(regular(rate, last), keys=20), window, rate)
 
 
 def silence(window: int, gap: int) -> Workload:

@@ -14,10 +14,13 @@ from larspark.bench import interval_workloads as workloads
 from larspark.bench import soak as soak_runs
 from larspark.bench import ticker_workloads as ticker
 from larspark.bench.contest import (
+    ATOMS,
     CLINGO,
     DUCKDB,
     INTERVAL,
+    LOOP,
     POLARS,
+    TABLES,
     WHOLE,
     Entrant,
     Measurement,
@@ -26,8 +29,9 @@ from larspark.bench.contest import (
 )
 from larspark.bench.workload import Workload
 from larspark.language.tree import AggregateFunction
+from larspark.run.interval.kernels.compile import compile_at_once
 
-ALL = (INTERVAL, WHOLE, POLARS, DUCKDB, CLINGO)
+ALL = (INTERVAL, ATOMS, TABLES, WHOLE, POLARS, DUCKDB, CLINGO)
 ENGINE = (INTERVAL, WHOLE)
 WITHOUT_CLINGO = (INTERVAL, WHOLE, POLARS, DUCKDB)
 
@@ -125,7 +129,15 @@ flat_tuples = Flatness(workloads.flat_tuples)
 
 sessions = Grid(number_workloads.sessions, WITHOUT_CLINGO, (800,), (5, 20), (800,), (5,))
 
-sparse = Grid(workloads.sparse, ENGINE, (1,), workloads.WINDOWS, (1,), (80,))
+
+def sparse(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
+    """Few facts at a time point, through the front door, and beside a loop for the same rules."""
+    for number in (1, 3, 9):
+        entrants = (INTERVAL, ATOMS, TABLES, *((LOOP,) if number == 3 else ()))
+        make = partial(workloads.sparse, rules=number)
+        grid = Grid(make, entrants, (1, 10, 100), (80,), (1, 10), (80,))
+        for one in grid(bench, quick, progress):
+            yield _with(one, rules=number)
 
 
 def rules(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
@@ -273,7 +285,7 @@ _BENCHMARKS = (
         for function, series in ((name, Numbers(make, name)) for name in AGGREGATES)
     ),
     Benchmark("numbers/sessions", "the size of finished sessions by key", sessions),
-    Benchmark("sparse", "one fact at every time point, three rules", sparse),
+    Benchmark("sparse", "1, 10 and 100 facts at a time point; 1, 3 and 9 rules", sparse),
     Benchmark("gap", "a million time points without input", gap),
     Benchmark("soak", "ten million facts over a million time points", soak),
     Benchmark("soak/ticker", "scenario B over a hundred thousand time points", soak_ticker),
@@ -297,6 +309,7 @@ def run_benchmarks(
     names: Sequence[str], quick: bool, emit: Emit, progress: Progress = _no_progress
 ) -> None:
     """Run the named benchmarks, or all; `laser` selects all names that begin with `laser/`."""
+    compile_at_once()
     for benchmark in chosen(names):
         for measurement in benchmark.run(quick, progress):
             emit(measurement)
