@@ -8,7 +8,16 @@ from larspark.base.atoms import Atom, Signature, term_text
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
 from larspark.language.nodes import walk
-from larspark.language.tree import Aggregate, And, At, AtomFormula, Comparison, Formula, Rule
+from larspark.language.tree import (
+    Aggregate,
+    And,
+    At,
+    AtomFormula,
+    Comparison,
+    Formula,
+    Rule,
+    Windowed,
+)
 from larspark.logic.binding import linear
 from larspark.logic.graph import component_numbers, strongly_connected
 from larspark.logic.traversal import formulas as parts_of
@@ -157,6 +166,9 @@ class _Required:
                 match part:
                     case AtomFormula(atom):
                         for term in atom.args:
+                            self._lift(term)
+                    case Windowed(window):
+                        for term in window.filter_terms:
                             self._lift(term)
                     case At(time):
                         self._lift(time)

@@ -93,6 +93,7 @@ BODIES = (
     # Without a value, an atom or a time pin leaves no instance of the rule, wherever it stands.
     "a(X), (b(_) or c(1/X,_))",
     "a(X), not (not 1/X = 1)",
+    "a(X), ([only a(1/X)] some b(_) -> b(X))",
     "a(X), not (1/X = 1 and b(X))",
     "a(X), not @(X/2) b(_)",
     "a(X), ([2] some b(X) or @X c(1,_))",
