@@ -3,6 +3,8 @@
 import json
 from textwrap import dedent
 
+import pytest
+
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.language import parse_program
@@ -30,6 +32,11 @@ def test_a_person_reads_what_is_known() -> None:
         "engine          interval: it has strata",
         "answer streams  exactly one at every time point",
         "strata          1  calm/1, exp/2, good/1",
+        "in time         stratified",
+        "                delays not known: some rules have no form over single time points",
+        "windows         [#1 by ID]  not monotone, sparse if its groups are meager (few keys)",
+        "                [20]  monotone, sparse",
+        "                [+5]  monotone, sparse",
         "lookback        20 time points, and tuples without bound",
         "future reach    depends on the data",
         "partition key   none",
@@ -91,6 +98,13 @@ def test_a_program_reads_the_same_as_data() -> None:
         "future_reach": None,
         "endless": False,
         "nested_windows": False,
+        "windows": [
+            {"window": "[#1 by ID]", "monotone": False, "sparse": None},
+            {"window": "[20]", "monotone": True, "sparse": True},
+            {"window": "[+5]", "monotone": True, "sparse": True},
+        ],
+        "stratified_in_time": True,
+        "delays": None,
         "partition_key": None,
         "partition_obstacles": [
             {
@@ -129,3 +143,35 @@ def test_positions_of_a_key_count_from_one_and_errors_are_told_apart() -> None:
     assert found["partition_key"] == {"p/2": 2, "q/1": 1, "r/2": 1}
     assert [problem["code"] for problem in found["errors"]] == ["L203"]
     assert found["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "stratified", "delays"),
+    [
+        ("@T q(X) :- @T p(X).", True, {"q/1": 0}),
+        ("q :- [+3] some p.", True, {"q/0": 3}),
+        ("@T q :- @T p, @T+2 r. @T s :- @T q, not @T+4 q.", True, {"q/0": 2, "s/0": 6}),
+        ("@T u :- @T b. @T u :- @T a, @T+1 u.", True, {"u/0": None}),
+        ("@T q :- @T p, @U r.", True, {"q/0": None}),
+        ("@T q :- @T p, @U r, U <= T + 5.", True, {"q/0": 5}),
+        ("@T q :- @T p, not @T-1 q.", True, {"q/0": 0}),
+        ("@T q :- @T p, not @T q.", False, {"q/0": 0}),
+        ("q :- [#3] some p.", True, None),
+    ],
+)
+def test_what_rules_say_about_time(
+    text: str, stratified: bool, delays: dict[str, int | None] | None
+) -> None:
+    found = report_json(checked(text), "oracle", "the definitions")
+    assert (found["stratified_in_time"], found["delays"]) == (stratified, delays)
+
+
+def test_windows_are_listed_once_with_what_is_known_of_them() -> None:
+    text = "q :- [5] some p, [5] always r, [#2] [only p] some p. r(X) :- [mine(3)] some s(X)."
+    found = report_json(checked(text), "oracle", "the definitions")["windows"]
+    assert found == [
+        {"window": "[5]", "monotone": True, "sparse": True},
+        {"window": "[#2]", "monotone": False, "sparse": True},
+        {"window": "[only p]", "monotone": True, "sparse": True},
+        {"window": "[mine(3)]", "monotone": None, "sparse": None},
+    ]

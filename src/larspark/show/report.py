@@ -1,16 +1,19 @@
 """The report of `larspark check`, as text and as JSON."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import astuple
 from typing import Any
 
 from larspark.analysis.checked import Checked, Edge, Lookback
 from larspark.analysis.dependencies import negative_cycle
 from larspark.analysis.partition import partition_obstacles
+from larspark.analysis.window_properties import WindowProperties, window_properties
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity
 from larspark.language import program_text, rule_text
 from larspark.language.tree import Tick
 from larspark.language.window_syntax import tick_text
+from larspark.run.hypothetical.time_properties import TimeProperties, time_properties
 
 _WIDTH = 16
 
@@ -18,6 +21,7 @@ _WIDTH = 16
 def report_json(checked: Checked, engine: str, reason: str) -> dict[str, Any]:
     """The report as data, for `larspark check --json`."""
     key = checked.partition_key
+    in_time = time_properties(checked)
     return {
         "fragment": checked.fragment.value,
         "engine": engine,
@@ -29,6 +33,14 @@ def report_json(checked: Checked, engine: str, reason: str) -> dict[str, Any]:
         "future_reach": checked.future_reach,
         "endless": checked.endless,
         "nested_windows": checked.nested_windows,
+        "windows": [
+            {"window": text, "monotone": monotone, "sparse": sparse}
+            for text, monotone, sparse in map(astuple, window_properties(checked))
+        ],
+        "stratified_in_time": in_time.stratified,
+        "delays": None
+        if in_time.delays is None
+        else {str(p): delay for p, delay in in_time.delays.items()},
         "partition_key": None if key is None else {str(p): n + 1 for p, n in key.items()},
         "partition_obstacles": [
             {
@@ -117,6 +129,8 @@ def _sections(checked: Checked, engine: str, reason: str) -> Iterator[tuple[str,
     yield "engine", [f"{engine}: {reason}"]
     yield "answer streams", [_models(checked)]
     yield "strata", _strata(checked)
+    yield "in time", _in_time(time_properties(checked))
+    yield "windows", [*map(_window, window_properties(checked))] or ["none"]
     yield "lookback", [_lookback(checked.lookback)]
     yield "future reach", [_future(checked)]
     yield "partition key", _partition(checked)
@@ -143,6 +157,28 @@ def _strata(checked: Checked) -> list[str]:
     if not checked.strata:
         return ["none: no rule derives anything"]
     return [f"{number}  {_listed(layer)}" for number, layer in enumerate(checked.strata, start=1)]
+
+
+def _in_time(found: TimeProperties) -> list[str]:
+    stratified = {True: "stratified", False: "not stratified", None: "stratification not known"}
+    lines = [stratified[found.stratified]]
+    if found.delays is None:
+        return [*lines, "delays not known: some rules have no form over single time points"]
+    late = {p: delay for p, delay in found.delays.items() if delay != 0}
+    if not late:
+        return [*lines, "no delay: atoms are decided by facts up to their own time point"]
+    for predicate, delay in late.items():
+        far = "without bound" if delay is None else f"by up to {_count(delay, 'time point')}"
+        lines.append(f"{predicate} is delayed {far}")
+    return lines
+
+
+def _window(found: WindowProperties) -> str:
+    words = {True: "monotone", False: "not monotone", None: "monotone as you define it"}
+    sparse = "sparse" if found.sparse else "sparse if its groups are meager (few keys)"
+    if found.monotone is None:
+        return f"{found.text}  {words[None]}, sparse as you define it"
+    return f"{found.text}  {words[found.monotone]}, {sparse}"
 
 
 def _lookback(lookback: Lookback) -> str:
