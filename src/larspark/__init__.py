@@ -15,6 +15,7 @@ from larspark.api import (
     outputs,
     query,
     run,
+    satisfy,
     show,
 )
 from larspark.base.atoms import Atom, fact
@@ -47,6 +48,7 @@ __all__ = [
     "query",
     "register_window",
     "run",
+    "satisfy",
     "show",
 ]
 

@@ -14,6 +14,7 @@ from larspark.api.questions import (
     show,
 )
 from larspark.api.reasoner import Reasoner
+from larspark.api.satisfying import satisfy
 from larspark.api.time_texts import TimesAs, TimeTexts
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "prepare",
     "query",
     "run",
+    "satisfy",
     "show",
 ]

@@ -17,6 +17,7 @@ from larspark.cli import (  # noqa: F401
     models_command,
     query_command,
     run_command,
+    sat_command,
     show_command,
     translate_command,
 )
