@@ -228,3 +228,15 @@ def test_what_may_become_true_is_told_with_what_is_missing(folder: Path) -> None
 
 def test_the_version_is_told(folder: Path) -> None:
     assert larspark(folder, "--version").stdout.startswith("larspark ")
+
+
+def test_the_last_line_of_a_run_says_how_many_facts_were_merged(folder: Path) -> None:
+    stamps = ["12:00:01", "12:00:20", "12:00:40", "12:01:02"]
+    lines = [f'{{"at": "2026-03-01T{stamp}", "user": "u1"}}\n' for stamp in stamps]
+    (folder / "logins.jsonl").write_text("".join(lines))
+    (folder / "logins.lars").write_text("#tick 1 min.\nseen(U) :- login(U).\n")
+    words = ("run", "logins.lars", "-s", "logins.jsonl", "--map", "at -> login(user)")
+    done = larspark(folder, *words, "--as", "changes")
+    assert done.stderr.splitlines()[-1] == (
+        "note: 2 facts equal another one at the same time point; equal facts count once"
+    )

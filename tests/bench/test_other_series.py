@@ -5,6 +5,7 @@ import pytest
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
 from larspark.bench import feed_speed as reading
+from larspark.bench import file_speed
 from larspark.bench import first_answer as start
 from larspark.bench import generated_streams as ticker_streams
 from larspark.bench import hypothetical_speed as hypothetical
@@ -83,3 +84,15 @@ def test_a_soak_of_ticker_is_told_in_parts_with_what_is_kept() -> None:
     parts = list(ticker_soak("soak/ticker", 100, silent))
     assert [one.engine for one in parts] == ["asp, incremental"] * 10 + ["tms"] * 10
     assert all(0 < one.more["ground_rules"] < 2_000 for one in parts)
+
+
+def test_files_are_answered_on_the_command_line_and_by_duckdb_alike() -> None:
+    measured = list(file_speed.files("files", 3_000, 1, silent))
+    labels = [one.engine for one in measured]
+    assert "larspark, numbers.parquet, points" in labels
+    assert {label for label in labels if label.startswith("DuckDB")} == {
+        "DuckDB, objects.jsonl",
+        "DuckDB, numbers.csv",
+        "DuckDB, numbers.parquet",
+    }
+    assert all(one.more["milliseconds"] > 0 for one in measured)

@@ -217,3 +217,68 @@ def test_merged_streams_are_in_time_order_and_the_first_named_comes_first() -> N
         (3, "b", 3),
     ]
     assert merged.last_t == 9
+
+
+@st.composite
+def streams(draw):
+    """A stream of pairs or of a table, and its facts and bare times in order."""
+    kind = draw(st.sampled_from(["pairs", "table", "lines"]))
+    times = sorted(draw(st.lists(st.integers(0, 12), max_size=12)))
+    names = draw(st.lists(st.sampled_from("ab"), min_size=len(times), max_size=len(times)))
+    size = draw(st.integers(1, 5))
+    if kind == "table":
+        table = pa.table(
+            {"time": pa.array(times, pa.int64()), "name": pa.array(names, pa.string())}
+        )
+        stream = Stream.from_table(table, map="time -> p(name)", batch_size=size)
+        return stream, list(zip(times, names, strict=True)), []
+    bare = [draw(st.integers(0, 3)) == 0 for _ in times]
+    facts = [(t, n) for t, n, only in zip(times, names, bare, strict=True) if not only]
+    alone = [t for t, only in zip(times, bare, strict=True) if only]
+    if kind == "pairs":
+        pairs = [
+            (t, None if only else f"p({n})") for t, n, only in zip(times, names, bare, strict=True)
+        ]
+        return Stream.of(pairs, batch_size=size), facts, alone
+    text = "".join(
+        f'{{"t": {t}}}\n' if only else f'{{"t": {t}, "atom": "p({n})"}}\n'
+        for t, n, only in zip(times, names, bare, strict=True)
+    )
+    data = io.BytesIO(text.encode())
+    return Stream.read(data, format="jsonl", batch_size=size), facts, alone
+
+
+@given(st.lists(streams(), min_size=1, max_size=4))
+@settings(deadline=None, max_examples=300)
+def test_merged_streams_are_their_facts_sorted_by_time_and_stream(found):
+    expected = sorted(
+        (t, place, number, name)
+        for place, (_, facts, _) in enumerate(found)
+        for number, (t, name) in enumerate(facts)
+    )
+    merged = Stream.merge(*(stream for stream, _, _ in found))
+    rows, reached = [], None
+    for batch in merged.batches():
+        rows += batch.rows()
+        # Nothing comes before a time that was reached, except that time itself.
+        assert batch.first_t is None or reached is None or batch.first_t >= reached
+        reached = batch.last_t
+    assert [(row.t, row.atom.args[0], row.seq) for row in rows] == [
+        (t, name, seq) for seq, (t, _, _, name) in enumerate(expected)
+    ]
+    times = [t for t, _, _, _ in expected] + [t for _, _, alone in found for t in alone]
+    assert merged.first_t == min(times, default=None)
+    assert merged.last_t == max(times, default=None)
+    assert merged.facts == len(expected)
+
+
+def test_a_problem_of_a_merged_stream_comes_after_the_facts_before_it():
+    bad = Stream.read(
+        io.BytesIO(b'{"t": 1, "atom": "a"}\n{"t": 4, "atom": "b"}\nnonsense\n'), format="jsonl"
+    )
+    merged = Stream.merge(Stream.of([(t, f"c({t})") for t in range(9)]), bad)
+    rows = []
+    with pytest.raises(LarsparkError, match="not JSON"):
+        for row in merged.elements():
+            rows.append((row.t, str(row.atom)))
+    assert [name for _, name in rows] == ["c(0)", "c(1)", "a", "c(2)", "c(3)", "c(4)", "b"]

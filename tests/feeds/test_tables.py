@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from random import Random
 
+import duckdb
 import pandas
 import polars
 import pyarrow as pa
@@ -96,6 +97,11 @@ def test_every_kind_of_table_file_gives_the_same_columns(tmp_path, name, write):
         pandas.DataFrame(READINGS),
         pandas.DataFrame(READINGS).astype({"sensor": "category"}),
         polars.DataFrame(READINGS),
+        polars.LazyFrame(READINGS),
+        duckdb.sql(
+            "select unnest([1, 1, 4]) as time, unnest(['a', 'b c', 'a']) as sensor, "
+            "unnest([20.5, 21, -3.5]) as value"
+        ),
         polars.DataFrame(READINGS).with_columns(polars.col("sensor").cast(polars.Categorical)),
     ],
     ids=lambda table: type(table).__name__,
@@ -103,6 +109,15 @@ def test_every_kind_of_table_file_gives_the_same_columns(tmp_path, name, write):
 def test_tables_in_memory_are_read_again_and_again(table):
     stream = Stream.from_table(table, map=MAP)
     assert shown(stream) == shown(stream) == EXPECTED
+
+
+def test_a_reader_of_batches_is_read_once():
+    table = pa.table(READINGS)
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    stream = Stream.from_table(reader, map=MAP)
+    assert not stream.lasting
+    assert shown(stream) == EXPECTED
+    assert failure(stream) == "error L317: <table> can be read only once, and was read already"
 
 
 def test_segments_have_the_columns_that_engines_expect():
@@ -117,7 +132,8 @@ def test_what_is_no_table_is_refused():
     with pytest.raises(LarsparkError) as error:
         shown(Stream.from_table([1, 2], map=MAP))
     assert str(error.value).startswith("error L302: a list cannot be read as a table: ")
-    assert str(error.value).endswith("hint: give a pyarrow table, or a pandas or polars data frame")
+    hint = "hint: give a pyarrow table, a pandas or polars data frame, or a DuckDB relation"
+    assert str(error.value).endswith(hint)
 
 
 def test_timestamps_become_time_points_with_a_tick():

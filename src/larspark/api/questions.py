@@ -12,7 +12,7 @@ from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Severity
 from larspark.base.terms import Constant
-from larspark.feeds import Stream
+from larspark.feeds import Stream, StreamOrTable, as_stream
 from larspark.feeds.time_options import TimeLike, time_option
 from larspark.language import parse_formula, parse_program, tree
 from larspark.language.nodes import time_names
@@ -47,8 +47,9 @@ def parse_tick(text: str) -> tree.Tick:
 def explain(
     program: Program | str,
     atom: Atom | str,
-    stream: Stream,
+    stream: StreamOrTable,
     *,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
     at: TimeLike,
     background: Iterable[Atom | str] = (),
     start: TimeLike | None = None,
@@ -59,7 +60,7 @@ def explain(
 ) -> Explanation:
     """Why an atom holds at a time point of a stream, or what is missing for it."""
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = stream.with_tick(program.tick)
+    stream = as_stream(stream, map).with_tick(program.tick)
     texts = TimeTexts(stream.options.tick, times, timezone)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     checked, atoms = prepare(program, background, settings)
@@ -82,8 +83,9 @@ def explain(
 
 def show(
     program: Program | str,
-    stream: Stream,
+    stream: StreamOrTable,
     *,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
     background: Iterable[Atom | str] = (),
     engine: str = "auto",
     start: TimeLike | None = None,
@@ -102,7 +104,7 @@ def show(
     `view`, and only for the predicates `only`, if any are named.
     """
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = stream.with_tick(program.tick)
+    stream = as_stream(stream, map).with_tick(program.tick)
     texts = TimeTexts(stream.options.tick, times, timezone)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     checked, atoms = prepare(program, background, settings)
@@ -140,8 +142,9 @@ class Monitor(MonitorSession):
 def hypothesize(
     program: Program | str,
     query: str,
-    stream: Stream,
+    stream: StreamOrTable,
     *,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
     at: TimeLike | None = None,
     background: Iterable[Atom | str] = (),
     start: TimeLike | None = None,
@@ -154,7 +157,7 @@ def hypothesize(
     points.
     """
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = stream.with_tick(program.tick)
+    stream = as_stream(stream, map).with_tick(program.tick)
     texts = TimeTexts(stream.options.tick, None, timezone)
     moment = texts.point(at)
     checked, atoms = prepare(program, background)
@@ -172,8 +175,9 @@ def _elements(stream: Stream, to: int | None) -> list[tuple[int, Atom]]:
 
 def query(
     formula: str,
-    stream: Stream,
+    stream: StreamOrTable,
     *,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
     at: TimeLike | None = None,
     background: Iterable[Atom | str] = (),
     start: TimeLike | None = None,
@@ -196,7 +200,7 @@ def query(
     if errors or parsed.formula is None:
         raise LarsparkError(errors)
     atoms = frozenset(ground_atoms(background))
-    stream = stream.with_tick(None if tick is None else tick.microseconds)
+    stream = as_stream(stream, map).with_tick(None if tick is None else tick.microseconds)
     texts = TimeTexts(stream.options.tick, times, timezone)
     elements = _elements(stream, None)
     first = stream.first_t if start is None else texts.point(start)
@@ -215,8 +219,9 @@ def query(
 
 def run(
     program: Program | str,
-    stream: Stream,
+    stream: StreamOrTable,
     *,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
     background: Iterable[Atom | str] = (),
     engine: str = "auto",
     start: TimeLike | None = None,
@@ -231,7 +236,7 @@ def run(
     `from` and `to` are the first and the last time point: timestamps if those of the stream are.
     """
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = stream.with_tick(program.tick)
+    stream = as_stream(stream, map).with_tick(program.tick)
     texts = TimeTexts(stream.options.tick, times, timezone)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     session = open_session(program, background, engine, settings)

@@ -12,7 +12,14 @@ from larspark.base.disk import Disk
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
-from larspark.feeds import PointTables, Stream, atom_of_values, parse_ground_atom
+from larspark.feeds import (
+    PointTables,
+    Stream,
+    StreamOrTable,
+    as_stream,
+    atom_of_values,
+    parse_ground_atom,
+)
 from larspark.feeds.live import LiveStream
 from larspark.feeds.time_format import TimeFormat, TimeValue
 from larspark.feeds.time_options import TimeLike, is_number, time_option
@@ -113,9 +120,14 @@ class Reasoner:
             known = self._texts[fact] = parse_ground_atom(fact)
         return known
 
-    def append_stream(self, stream: Stream) -> None:
-        """Take in a whole stream, such as `Stream.from_table(table, map="t -> temp(s, v)")`."""
-        stream = stream.with_tick(self.program.tick)
+    def append_stream(
+        self,
+        stream: StreamOrTable,
+        *,
+        map: str | None = None,  # noqa: A002 - the same as the option `--map`
+    ) -> None:
+        """Take in a whole stream, or a table: `append_stream(df, map="t -> temp(s, v)")`."""
+        stream = as_stream(stream, map).with_tick(self.program.tick)
         for batch in stream.batches():
             self._append(batch)
             self._hear(stream)

@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from larspark.base.arrow_numpy import arrow_array, numpy_array
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Constant, constant
 
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 def _part(signature: Signature, table: pa.Table) -> Part:
     times, order, *arguments = table.columns
-    return Part(signature, times.to_numpy(), order.to_numpy(), arguments)
+    return Part(signature, numpy_array(times), numpy_array(order), arguments)
 
 
 class RowBatch:
@@ -155,7 +155,10 @@ class ColumnBatch:
         if first is None or first == seq:
             return self
         moved = [
-            Segment(signature, table.set_column(1, "seq", pc.add(table["seq"], seq - first)))
+            Segment(
+                signature,
+                table.set_column(1, "seq", arrow_array(numpy_array(table["seq"]) + (seq - first))),
+            )
             for signature, table in self._segments
         ]
         return ColumnBatch(moved, self.last_t)

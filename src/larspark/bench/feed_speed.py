@@ -18,7 +18,7 @@ from larspark.feeds import Stream
 
 RATE = 10
 
-_MAP = "time -> temp(sensor, value)"
+MAP = "time -> temp(sensor, value)"
 _TICK = 1_000_000
 _LATENESS = 5
 _REPETITIONS = 3
@@ -26,13 +26,13 @@ _REPETITIONS = 3
 
 def reading(bench: str, facts: int, progress: Progress) -> Iterator[Measurement]:
     """The same readings in every format, in order and with lateness."""
-    readings = _readings(facts)
+    readings = readings_table(facts)
     with tempfile.TemporaryDirectory() as name, _one_core(), no_garbage_collection():
-        yield _measured(bench, "table in memory", partial(Stream.from_table, readings, map=_MAP))
+        yield _measured(bench, "table in memory", partial(Stream.from_table, readings, map=MAP))
         folder = Path(name)
         progress(f"{bench}: writing {facts:,} facts in every form")
-        _write_texts(folder, readings)
-        _write_tables(folder, readings)
+        write_texts(folder, readings)
+        write_tables(folder, readings)
         for path in sorted(folder.iterdir()):
             for lateness in (0, _LATENESS):
                 label = path.name if not lateness else f"{path.name}, lateness {lateness}"
@@ -66,11 +66,16 @@ def _measured(bench: str, label: str, make: Callable[[], Stream]) -> Measurement
 
 
 def _open(path: Path, lateness: int) -> Stream:
-    mapping = _MAP if path.suffix in (".csv", ".parquet", ".arrow") else None
+    mapping = MAP if is_mapped(path) else None
     return Stream.read(path, map=mapping, tick=_TICK, lateness=lateness)
 
 
-def _readings(facts: int) -> pa.Table:
+def is_mapped(path: Path) -> bool:
+    """Whether a file has columns or fields, and needs a mapping."""
+    return path.suffix in (".csv", ".parquet", ".arrow") or path.stem == "objects"
+
+
+def readings_table(facts: int) -> pa.Table:
     """Readings of a hundred sensors, ten at every time point."""
     random = np.random.default_rng(1)
     numbers = random.integers(0, 100, facts).tolist()
@@ -83,11 +88,13 @@ def _readings(facts: int) -> pa.Table:
     )
 
 
-def _write_texts(folder: Path, readings: pa.Table) -> None:
+def write_texts(folder: Path, readings: pa.Table) -> None:
+    """Write the readings in every form of JSON Lines, and as facts."""
     rows = list(zip(*(column.to_pylist() for column in readings.columns), strict=True))
     texts = {
         "atom.jsonl": (f'{{"t": {t}, "atom": "temp({s},{v})"}}\n' for t, s, v in rows),
         "repeated.jsonl": (f'{{"t": {t}, "atom": "temp({s},{int(v)})"}}\n' for t, s, v in rows),
+        "objects.jsonl": (f'{{"time": {t}, "sensor": "{s}", "value": {v}}}\n' for t, s, v in rows),
         "args.jsonl": (
             f'{{"t": {t}, "predicate": "temp", "args": ["{s}", {v}]}}\n' for t, s, v in rows
         ),
@@ -103,7 +110,8 @@ def _write_texts(folder: Path, readings: pa.Table) -> None:
     (folder / "atom.jsonl.gz").write_bytes(packed)
 
 
-def _write_tables(folder: Path, readings: pa.Table) -> None:
+def write_tables(folder: Path, readings: pa.Table) -> None:
+    """Write the readings in every form of tables."""
     moments = pc.cast(pc.multiply(readings["time"], _TICK), pa.timestamp("us"))
     stamped = readings.set_column(0, "time", moments)
     csv.write_csv(readings, folder / "numbers.csv")

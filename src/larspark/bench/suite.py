@@ -9,7 +9,13 @@ from itertools import product
 from typing import Protocol, TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.bench import feed_speed, first_answer, hypothetical_speed, number_workloads
+from larspark.bench import (
+    feed_speed,
+    file_speed,
+    first_answer,
+    hypothetical_speed,
+    number_workloads,
+)
 from larspark.bench import interval_workloads as workloads
 from larspark.bench import soak as soak_runs
 from larspark.bench import ticker_workloads as ticker
@@ -201,6 +207,11 @@ def feeds(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
     return feed_speed.reading(bench, 50_000 if quick else 1_000_000, progress)
 
 
+def files(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
+    """From a file to the answers, on the command line."""
+    return file_speed.files(bench, 50_000 if quick else 1_000_000, _repetitions(quick), progress)
+
+
 # The modules of the benchmarks on Spark import PySpark, which may be missing.
 def spark(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
     """Batch on Spark; the workload is the last part of the name."""
@@ -292,6 +303,7 @@ _BENCHMARKS = (
     Benchmark("start", "the first answer of `larspark run`", start),
     Benchmark("hypothetical", "what may become true, on a thousand machines", hypothetical),
     Benchmark("feeds", "reading facts, in every form", feeds),
+    Benchmark("files", "one rule over a file, on the command line, beside DuckDB", files),
     Benchmark("spark/cooling", "batch: the cooling system of 1,000 machines", spark),
     Benchmark("spark/diamond", "batch: `[n] some`", spark),
     Benchmark("spark/join", "batch: paths of two steps", spark),

@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from larspark.base.problems import LarsparkError, LarsparkWarning
@@ -37,21 +39,30 @@ __all__ = ["app", "main"]
 UNEXPECTED = 3
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Print warnings about the input as problems, and others as Python does."""
-    if isinstance(message, LarsparkWarning):
-        status_line.clear()
-        print_problems([message.problem])
-    else:
-        text = warnings.formatwarning(message, category, filename, lineno, line)
-        sys.stderr.write(text)
+@contextmanager
+def _shown_warnings() -> Iterator[None]:
+    """In this context, warnings about the input are printed as problems, others as before."""
+    others = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if isinstance(message, LarsparkWarning):
+            status_line.clear()
+            print_problems([message.problem])
+        else:
+            others(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = others
 
 
 def main() -> None:
@@ -61,9 +72,9 @@ def main() -> None:
     sys.argv = [word for word in sys.argv if word != "--debug"]
     keep_freed_memory()
     listen(CompileMessages())
-    warnings.showwarning = _show_warning
     try:
-        app()
+        with _shown_warnings():
+            app()
     except LarsparkError as error:
         if debug:
             raise

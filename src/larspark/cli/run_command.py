@@ -61,6 +61,7 @@ from larspark.run.protocol import Answers, Settings
 from larspark.run.registry import AUTO
 from larspark.run.replay import live, replay
 from larspark.run.session import Session
+from larspark.show.merged_facts import MergedFacts
 from larspark.show.run_notes import Arrivals, MissingAnswers, unmatched_notes
 from larspark.show.terminal import (
     print_notes,
@@ -179,8 +180,9 @@ def run(
     moment = texts.point(at)
     last = moment if moment is not None else texts.point(to)
     occasions, arrivals, missing = Occasions(when), Arrivals(), MissingAnswers()
+    merged = MergedFacts()
     monitor = _monitor(loaded, given, first, form) if hypothetical else None
-    seen = [arrivals.add, occasions.hear, *([] if monitor is None else [monitor.hear])]
+    seen = [arrivals.add, merged.add, occasions.hear, *([] if monitor is None else [monitor.hear])]
     session: Session | None = None
     notes: Sequence[str] = ()
     if where is Where.LOCAL:
@@ -221,6 +223,7 @@ def run(
     own = {atom.signature for _, atom in checked.elements}
     print_notes(unmatched_notes(checked.inputs - own, arrivals.signatures))
     print_skipped(source)
+    print_notes(merged.note())
 
 
 def _default_form(needs_points: bool, ends: bool) -> Form:

@@ -3,12 +3,14 @@
 from larspark.feeds.background import read_background
 from larspark.feeds.ground_atoms import atom_of_values, parse_ground_atom
 from larspark.feeds.point_tables import PointTables
-from larspark.feeds.stream import Stream
+from larspark.feeds.stream import Stream, StreamOrTable, as_stream
 from larspark.feeds.write import change_line, interval_line, point_line
 
 __all__ = [
     "PointTables",
     "Stream",
+    "StreamOrTable",
+    "as_stream",
     "atom_of_values",
     "change_line",
     "interval_line",

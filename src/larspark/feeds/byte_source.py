@@ -75,6 +75,37 @@ def line_blocks(file: BinaryIO) -> Iterator[list[bytes | None]]:
         yield rest
 
 
+_LARGE_BLOCK = 1 << 20
+
+
+def byte_blocks(file: BinaryIO) -> Iterator[bytes | None]:
+    """Blocks of complete lines, the last of them ended too; None stands for a line over the limit.
+
+    >>> import io
+    >>> list(byte_blocks(io.BytesIO(b"one\\ntwo\\nthree")))
+    [b'one\\ntwo\\n', b'three\\n']
+    """
+    rest, too_long = b"", False
+    block = file.read(_LARGE_BLOCK).removeprefix(BYTE_ORDER_MARK)
+    while block:
+        end = block.find(b"\n") if too_long else block.rfind(b"\n")
+        if too_long and end >= 0:
+            yield None
+            block, too_long = block[end + 1 :], False
+            end = block.rfind(b"\n")
+        if end >= 0:
+            yield rest + block[: end + 1]
+            rest, block = b"", block[end + 1 :]
+        rest += b"" if too_long else block
+        if len(rest) > LINE_LIMIT:
+            rest, too_long = b"", True
+        block = file.read(_LARGE_BLOCK)
+    if too_long:
+        yield None
+    elif rest:
+        yield rest + b"\n"
+
+
 def text_of(line: bytes | None) -> str:
     """The text of a line; `Refused` if it is too long or not UTF-8."""
     if line is None:

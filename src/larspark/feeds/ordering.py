@@ -7,9 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from larspark.base.arrow_numpy import arrow_array, numpy_array
 from larspark.base.atoms import Atom, Signature
-from larspark.base.facts import ColumnBatch, Row, RowBatch, Segment
+from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.reading import Options, Reading, Refused, late_by
 
@@ -129,6 +131,7 @@ _new_row = tuple.__new__
 
 
 _Key: TypeAlias = tuple[Signature, tuple[Any, ...]]
+Numbers: TypeAlias = NDArray[np.int64]
 
 
 class ColumnOrder:
@@ -142,57 +145,99 @@ class ColumnOrder:
         self._lateness = lateness
         self._reading = reading
         self._waiting: dict[_Key, list[pa.Table]] = {}
+        # The times at which there was no fact, but time advanced.
+        self._bare: list[int] = []
         self._size = 0
         self._release_at = 0
 
-    def release(self, segments: Sequence[Segment], newest: int) -> Iterator[ColumnBatch]:
-        """Add segments, and yield the facts that no earlier fact can precede any more."""
+    def release(
+        self, segments: Sequence[Segment], newest: int, bare: Sequence[int] = ()
+    ) -> Iterator[AnyBatch]:
+        """Add segments, and yield the facts that no earlier fact can precede any more.
+
+        `bare` are times without facts, to which time advances.
+        """
         if self._lateness == 0:
-            yield from self._batch(segments)
+            yield from self._batches(segments, bare)
             return
         for segment in segments:
             key = (segment.signature, tuple(segment.table.schema.types))
             self._waiting.setdefault(key, []).append(segment.table)
             self._size += segment.table.num_rows
+        self._bare += bare
         if self._size >= self._release_at:
-            yield from self._batch(self._released(newest - self._lateness))
+            yield from self._batches(*self._released(newest - self._lateness))
             self._release_at = 2 * self._size
 
-    def flush(self) -> Iterator[ColumnBatch]:
+    def flush(self) -> Iterator[AnyBatch]:
         """Yield all facts that are still held back."""
-        yield from self._batch(self._released(None))
+        yield from self._batches(*self._released(None))
 
-    def _released(self, last: int | None) -> list[Segment]:
-        """Remove and return the facts up to a time, or all, sorted and numbered."""
-        released: list[tuple[Signature, pa.Table]] = []
+    def _released(self, last: int | None) -> tuple[list[Segment], list[int]]:
+        """Remove and return the facts up to a time, or all, sorted and numbered; and bare times."""
+        bare = [t for t in self._bare if last is None or t <= last]
+        self._bare = [t for t in self._bare if last is not None and t > last]
+        released: list[tuple[Segment, int]] = []
         for key, tables in self._waiting.items():
             table = pa.concat_tables(tables).combine_chunks()
-            ready = table["t"].to_numpy() <= (np.inf if last is None else last)
-            released.append((key[0], table.filter(pa.array(ready))))
-            self._waiting[key] = [table.filter(pa.array(~ready))]
-        self._size -= sum(table.num_rows for _, table in released)
-        if not released:
-            return []
-        times = np.concatenate([table["t"].to_numpy() for _, table in released])
-        arrivals = np.concatenate([table["seq"].to_numpy() for _, table in released])
-        numbers = np.empty(len(times), np.int64)
-        numbers[np.lexsort((arrivals, times))] = np.arange(len(times)) + self._reading.facts
-        segments, start = [], 0
-        for signature, table in released:
-            seq = numbers[start : start + table.num_rows]
-            start += table.num_rows
-            order = np.argsort(seq)
-            renumbered = table.take(pa.array(order)).set_column(1, "seq", pa.array(seq[order]))
-            segments.append(Segment(signature, renumbered))
-        return segments
+            ready = numpy_array(table["t"]) <= (np.inf if last is None else last)
+            chosen = table.take(arrow_array(np.flatnonzero(ready)))
+            released.append((Segment(key[0], chosen), 0))
+            self._waiting[key] = [table.take(arrow_array(np.flatnonzero(~ready)))]
+            self._size -= chosen.num_rows
+        return numbered_segments(released, self._reading.facts), bare
 
-    def _batch(self, segments: Sequence[Segment]) -> Iterator[ColumnBatch]:
-        segments = [segment for segment in segments if segment.table.num_rows]
-        if not segments:
-            return
-        batch = ColumnBatch(segments)
-        if self._reading.first_t is None:
-            self._reading.first_t = min(table["t"][0].as_py() for _, table in segments)
-        self._reading.facts += len(batch)
-        self._reading.last_t = batch.last_t
-        yield batch
+    def _batches(self, segments: Sequence[Segment], bare: Sequence[int]) -> Iterator[AnyBatch]:
+        return ordered_batches(segments, bare, self._reading)
+
+
+def numbered_segments(found: Sequence[tuple[Segment, int]], first: int) -> list[Segment]:
+    """Segments sorted by time and numbered from `first` on.
+
+    At equal times the number given with a segment decides, and then the order of arrival.
+    """
+    if not found:
+        return []
+    sizes = [segment.table.num_rows for segment, _ in found]
+    times = np.concatenate([numpy_array(segment.table["t"]) for segment, _ in found])
+    arrivals = np.concatenate([numpy_array(segment.table["seq"]) for segment, _ in found])
+    ranks = np.repeat([rank for _, rank in found], sizes)
+    numbers = np.empty(len(times), np.int64)
+    numbers[np.lexsort((arrivals, ranks, times))] = np.arange(len(times)) + first
+    # Segments of the same kind, which the streams that are merged may have, become one.
+    alike: dict[_Key, list[tuple[pa.Table, Numbers]]] = {}
+    start = 0
+    for (segment, _), size in zip(found, sizes, strict=True):
+        key = (segment.signature, tuple(segment.table.schema.types))
+        alike.setdefault(key, []).append((segment.table, numbers[start : start + size]))
+        start += size
+    segments: list[Segment] = []
+    for (signature, _), parts in alike.items():
+        table = pa.concat_tables([table for table, _ in parts])
+        seq = np.concatenate([part for _, part in parts])
+        if (seq[1:] < seq[:-1]).any():
+            order = np.argsort(seq)
+            table, seq = table.take(arrow_array(order)), seq[order]
+        segments.append(Segment(signature, table.set_column(1, "seq", arrow_array(seq))))
+    return segments
+
+
+def ordered_batches(
+    segments: Sequence[Segment], bare: Sequence[int], reading: Reading
+) -> Iterator[AnyBatch]:
+    """The batches of segments that follow those before, and of times without facts."""
+    segments = [segment for segment in segments if segment.table.num_rows]
+    batch: AnyBatch = RowBatch([], max(bare, default=None))
+    if segments:
+        batch = ColumnBatch(segments, batch.last_t)
+    if batch.last_t is None:
+        return
+    if reading.first_t is None:
+        begun = [t for t in (batch.first_t, min(bare, default=None)) if t is not None]
+        reading.first_t = min(begun)
+        if reading.first_t not in (batch.first_t, batch.last_t):
+            # Time advanced before the first fact, and the timeline begins there.
+            yield RowBatch([], reading.first_t)
+    reading.facts += len(batch)
+    reading.last_t = batch.last_t
+    yield batch

@@ -1,24 +1,27 @@
 """Streams of facts from files, tables, and pairs in memory."""
 
-import heapq
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import islice
-from operator import attrgetter
 from typing import Any, Self, TypeAlias
 
+import pyarrow as pa
+
 from larspark.base.atoms import Atom, Element
-from larspark.base.facts import AnyBatch, Row, RowBatch
+from larspark.base.facts import AnyBatch, Row
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.byte_source import Format, Place, Source
 from larspark.feeds.formats import jsonl, lars_facts
 from larspark.feeds.formats.columns import column_batches
 from larspark.feeds.formats.csv_layout import CsvLayout
+from larspark.feeds.formats.json_columns import block_reader
+from larspark.feeds.formats.line_batches import line_batches
 from larspark.feeds.formats.line_readers import line_reader
 from larspark.feeds.formats.tables import at_one_time, memory_table, open_table
 from larspark.feeds.ground_atoms import GroundAtoms, predicate, value_constant
 from larspark.feeds.mapping import Mapping, parse_mappings
+from larspark.feeds.merging import merged_batches
 from larspark.feeds.ordering import Arrival, Blocks, row_batches
 from larspark.feeds.reading import BATCH_SIZE, OnError, Options, Reading, Refused
 from larspark.feeds.time_options import DurationLike, TimeLike, reading_options, ticked, time_option
@@ -93,9 +96,15 @@ class Stream:
                         lines = line_reader(
                             form, mappings, layout, options.tick, clocked=False, live=False
                         )
-                        reading.timestamps = lambda: lines.timestamps
-                        blocks = jsonl.arrival_blocks(file, place.name, lines)
-                        yield from row_batches(blocks, place.name, options, reading)
+                        if not place.lasting:
+                            # Lines in a pipe are not to wait for a block.
+                            reading.timestamps = lambda: lines.timestamps
+                            arrivals = jsonl.arrival_blocks(file, place.name, lines)
+                            yield from row_batches(arrivals, place.name, options, reading)
+                            return
+                        columns = block_reader(mappings, options)
+                        reading.timestamps = lambda: lines.timestamps or columns.timestamps
+                        yield from line_batches(file, place.name, lines, columns, options, reading)
                     case "lars":
                         blocks = lars_facts.stream_blocks(file, place.name)
                         yield from row_batches(blocks, place.name, options, reading)
@@ -139,20 +148,29 @@ class Stream:
         lateness: DurationLike = 0,
         batch_size: int = BATCH_SIZE,
     ) -> Self:
-        """A stream in a pyarrow table, a pandas or polars data frame, or any Arrow stream.
+        """A stream in a pyarrow table, a pandas or polars data frame, a DuckDB relation, or any
+        object with the Arrow stream interface.
 
         With `at`, every row happens at that time point, and `map` names no time column.
         """
         mappings = parse_mappings(map, time="" if at is None else _TIME)
+        once = isinstance(table, pa.RecordBatchReader)
+        consumed = False
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
+            nonlocal consumed
+            if once and consumed:
+                message = f"{_TABLE} can be read only once, and was read already"
+                raise LarsparkError(Problem("L317", message))
+            consumed = True
             timed = table
             if at is not None:
                 timed = at_one_time(table, time_option(at, options.tick), _TIME)
             opened = memory_table(timed, _TABLE)
             yield from column_batches(opened, mappings, options, reading)
 
-        return cls(_TABLE, reader, reading_options(tick, on_error, lateness, batch_size))
+        options = reading_options(tick, on_error, lateness, batch_size)
+        return cls(_TABLE, reader, options, lasting=not once)
 
     @classmethod
     def merge(cls, *streams: "Stream") -> Self:
@@ -161,18 +179,12 @@ class Stream:
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
             parts = [stream.with_tick(options.tick) for stream in streams]
             reading.timestamps = lambda: any(part.timestamps for part in parts)
-            rows = heapq.merge(*(part.elements() for part in parts), key=attrgetter("t"))
-            yield from row_batches(_row_blocks(rows, options), _MERGED, options, reading)
+            yield from merged_batches([part.batches() for part in parts], reading)
             for part in parts:
                 reading.late += part.late
                 reading.skipped += part.skipped
                 for problem in part.problems:
                     reading.note(problem)
-            # A stream may end with a time point without facts.
-            last_t = max((part.last_t for part in parts if part.last_t is not None), default=None)
-            if last_t is not None and last_t != reading.last_t:
-                reading.last_t = last_t
-                yield RowBatch([], last_t)
 
         lasting = all(stream.lasting for stream in streams)
         return cls(_MERGED, reader, Options(), lasting=lasting)
@@ -242,6 +254,32 @@ class Stream:
         return self._reading.last_t
 
 
+# A stream, the path of a file, or a table: pyarrow, pandas, polars, DuckDB, any Arrow stream.
+StreamOrTable: TypeAlias = Stream | Any
+
+
+def as_stream(data: StreamOrTable, map: str | None = None) -> Stream:  # noqa: A002 - as in `Stream.read`
+    """A stream as it is, or one of a file, or of a table, whose columns are mapped to atoms.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"time": [1], "sensor": ["s1"]})
+    >>> [str(row.atom) for row in as_stream(table, "time -> seen(sensor)").elements()]
+    ['seen(s1)']
+    """
+    if isinstance(data, Stream):
+        if map is not None:
+            message = f"{data.name} is a stream already, and a mapping is for tables"
+            raise LarsparkError(Problem("L303", message, hint="leave the mapping out"))
+        return data
+    if isinstance(data, str | os.PathLike):
+        return Stream.read(data, map=map)
+    if map is None:
+        message = f"a {type(data).__name__} needs a mapping from its columns to atoms"
+        hint = 'map columns to atoms, e.g. `map="time -> temp(sensor, value)"`'
+        raise LarsparkError(Problem("L303", message, hint=hint))
+    return Stream.from_table(data, map=map)
+
+
 def stream_mappings(
     text: str | None, form: Format, name: str, *, optional_time: bool = False
 ) -> tuple[Mapping, ...]:
@@ -274,11 +312,6 @@ def _is_stamped(pair: object) -> bool:
             return True
         case _:
             return False
-
-
-def _row_blocks(rows: Iterator[Row], options: Options) -> Blocks:
-    while block := list(islice(rows, options.batch_size)):
-        yield [(row.t, (row.atom,), number) for number, row in enumerate(block, 1)]
 
 
 def _arrival(pair: object, number: int, tick: int | None, atoms: GroundAtoms) -> Arrival | Problem:

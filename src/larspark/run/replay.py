@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
-import pyarrow.compute as pc
+import numpy as np
 
+from larspark.base.arrow_numpy import numpy_array
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError
@@ -65,7 +66,9 @@ def up_to(batch: AnyBatch, t: int) -> AnyBatch:
     if isinstance(batch, RowBatch):
         return RowBatch([row for row in batch.rows() if row.t <= t], t)
     kept = (
-        Segment(signature, table.filter(pc.less_equal(table["t"], t)))
+        Segment(
+            signature, table.slice(0, int(np.searchsorted(numpy_array(table["t"]), t, "right")))
+        )
         for signature, table in batch.segments()
     )
     return ColumnBatch([segment for segment in kept if segment.table.num_rows], t)

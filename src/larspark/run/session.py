@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
-import pyarrow.compute as pc
+import numpy as np
 
 from larspark.analysis.checked import Checked
+from larspark.base.arrow_numpy import numpy_array
 from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import AnyBatch, ColumnBatch, PointBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
@@ -320,7 +321,7 @@ class Session:
         if isinstance(batch, RowBatch):
             return RowBatch([row for row in batch.rows() if row.t >= start], batch.last_t)
         kept = (
-            Segment(signature, table.filter(pc.greater_equal(table["t"], start)))
+            Segment(signature, table.slice(int(np.searchsorted(numpy_array(table["t"]), start))))
             for signature, table in batch.segments()
         )
         return ColumnBatch([segment for segment in kept if segment.table.num_rows], batch.last_t)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from larspark.base.arrow_numpy import null_mask, numpy_array
 from larspark.base.problems import Severity, warn
 from larspark.base.terms import INTEGER_MAX, Constant, constant
 from larspark.feeds.conversions import DECIMAL, PLAIN, argument, text_argument
@@ -23,7 +24,7 @@ from larspark.feeds.reading import Refused
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_EXACT = 2.0**53
+EXACT_FLOAT = 2.0**53
 _KINDS: tuple[type, ...] = (int, float, str)
 _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 
@@ -76,14 +77,14 @@ def text_column(cells: pa.Array, kind: Kind | None = None) -> Column:
     def explain(row: int) -> Refused:
         return reason(lambda: law(cells[row].as_py()))
 
-    bad: Mask = cells.is_null().to_numpy(zero_copy_only=False)
+    bad: Mask = null_mask(cells)
     try:
         texts = cells.cast(pa.string())
     except pa.ArrowInvalid:
         return _value_by_value(cells, law, explain)
     if kind is Kind.TEXT:
         return _of_one_kind(texts, bad, explain)
-    offsets, data = _text_bytes(texts)
+    offsets, data = text_bytes(texts)
     begins = _FIRST_OF_NUMBER[data[offsets[:-1]]] & (offsets[:-1] < offsets[1:])
     if kind is None and not begins.any():
         return _of_one_kind(texts, bad, explain)
@@ -142,7 +143,7 @@ def cast_or_none(texts: pa.Array, kind: Any) -> pa.Array | None:
         return None
 
 
-def _text_bytes(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+def text_bytes(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """The offsets of the texts, and their bytes followed by one 0."""
     if len(texts) == 0:
         return np.zeros(1, np.int32), np.zeros(1, np.uint8)
@@ -161,9 +162,9 @@ def _numbers(texts: pa.Array, data: npt.NDArray[np.uint8]) -> pa.Array | None:
     floats = cast_or_none(texts, pa.float64())
     if floats is None:
         return None
-    values = floats.fill_null(0.0).to_numpy(zero_copy_only=False)
+    values = numpy_array(floats, 0.0)
     # Beyond this an integer loses digits as a float; NaN and infinities fail the test too.
-    return floats if (np.abs(values) < _EXACT).all() else None
+    return floats if (np.abs(values) < EXACT_FLOAT).all() else None
 
 
 def _all_plain(
@@ -190,8 +191,8 @@ def _only_integers(column: Column) -> Column:
     bad = column.bad
     for kind, part in enumerate(column.parts):
         if pa.types.is_floating(part.type):
-            values = part.fill_null(np.nan).to_numpy(zero_copy_only=False)
-            whole = (np.abs(values) <= _EXACT) & (np.floor(values) == values)
+            values = numpy_array(part, np.nan)
+            whole = (np.abs(values) <= EXACT_FLOAT) & (np.floor(values) == values)
             bad = bad | ((column.kind_of == kind) & ~whole)
     return column._replace(bad=bad)
 
@@ -206,7 +207,7 @@ def _value_by_value(
     kinds = [kind for kind in _KINDS if kind in present] or [str]
     numbers = {kind: number for number, kind in enumerate(kinds)}
     # Index -1, the last entry, stands for missing values.
-    rows = encoded.indices.fill_null(-1).to_numpy()
+    rows = numpy_array(encoded.indices, -1)
     kind_of = np.array([numbers.get(type(v), 0) for v in found] + [0], dtype=np.int8)[rows]
     bad = np.array([value is None for value in found] + [True])[rows]
     indices = pa.array(np.where(rows < 0, len(found), rows))
@@ -238,7 +239,7 @@ def typed_column(values: pa.Array, of: Kind | None = None) -> Column:
         return _value_by_value(values, partial(argument, kind=of), explain)
     if of in (Kind.NUMBER, Kind.INTEGER) and not _is_number_type(kind):
         return _value_by_value(values, partial(argument, kind=of), explain)
-    bad: Mask = values.is_null().to_numpy(zero_copy_only=False)
+    bad: Mask = null_mask(values)
     if pa.types.is_uint64(kind):
         fits = pc.less_equal(values, pa.scalar(INTEGER_MAX, kind)).fill_null(False)
         bad = ~fits.to_numpy(zero_copy_only=False)
@@ -248,7 +249,7 @@ def typed_column(values: pa.Array, of: Kind | None = None) -> Column:
         column = _of_one_kind(pc.cast(values, pa.int64()), bad, explain)
     elif pa.types.is_floating(kind):
         floats = pc.cast(values, pa.float64())
-        finite = np.isfinite(floats.fill_null(np.nan).to_numpy(zero_copy_only=False))
+        finite = np.isfinite(numpy_array(floats, np.nan))
         column = _of_one_kind(floats, ~finite, explain)
     elif pa.types.is_decimal(kind):
         # By their text: `12` is an integer, and `3.10` the nearest float.

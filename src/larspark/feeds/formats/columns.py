@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from larspark.base.arrow_numpy import arrow_array
 from larspark.base.atoms import Signature
-from larspark.base.facts import ColumnBatch, Segment
+from larspark.base.facts import AnyBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.formats.cells import (
     Column,
@@ -131,7 +132,7 @@ def _with_fields(table: Table, mappings: tuple[Mapping, ...]) -> Table:
         outer = dict.fromkeys(found[name][0] if name in found else name for name in columns)
         for batch in table.read([*outer]):
             arrays = [
-                _field_values(batch, found[name]) if name in found else batch[name]
+                field_values(batch, found[name]) if name in found else batch[name]
                 for name in columns
             ]
             yield pa.RecordBatch.from_arrays(arrays, names=columns)
@@ -152,7 +153,8 @@ def _field(schema: Any, path: tuple[str, ...]) -> Any:
     return field
 
 
-def _field_values(batch: Any, path: tuple[str, ...]) -> Any:
+def field_values(batch: Any, path: tuple[str, ...]) -> Any:
+    """The values of a column, or of a field of structs."""
     values = batch[path[0]]
     for name in path[1:]:
         values = pc.struct_field(values, name)
@@ -161,7 +163,7 @@ def _field_values(batch: Any, path: tuple[str, ...]) -> Any:
 
 def column_batches(
     table: Table, mappings: tuple[Mapping, ...], options: Options, reading: Reading
-) -> Iterator[ColumnBatch]:
+) -> Iterator[AnyBatch]:
     """Batches in time order.
 
     A problem that is not skipped is raised after all facts accepted before it were delivered.
@@ -219,7 +221,7 @@ class _Reader:
 
     def read(self, batch: Any) -> tuple[list[Segment], Problem | None]:
         """The segments of a batch, and the problem that ends the reading, if any."""
-        grid = _Grid(
+        grid = Grid(
             batch, self._mappings, self._kinds, self._table.text, self._options, self.newest
         )
         if grid.counted > LARGE_TIME and not self._warned:
@@ -247,7 +249,7 @@ class _Reader:
         self._note(self._skipped_lines(0))
         return None
 
-    def _first_problem(self, grid: "_Grid", keep: Mask) -> tuple[Problem | None, int]:
+    def _first_problem(self, grid: "Grid", keep: Mask) -> tuple[Problem | None, int]:
         """The first problem of a batch, and the index of the fact at which reading stops."""
         limit = int(np.argmin(keep)) if not keep.all() else keep.size
         end = self._rows + keep.shape[0]
@@ -257,7 +259,7 @@ class _Reader:
                 return found[1], place
         return (self._problem(grid, limit), limit) if limit < keep.size else (None, limit)
 
-    def _skip(self, grid: "_Grid", keep: Mask) -> None:
+    def _skip(self, grid: "Grid", keep: Mask) -> None:
         self._reading.skipped += keep.size - int(keep.sum())
         self._reading.late += int(grid.late.sum())
         places = np.flatnonzero(~keep)[:PROBLEMS_KEPT]
@@ -274,13 +276,13 @@ class _Reader:
         for problem in sorted(problems, key=lambda problem: problem.span or ()):
             self._reading.note(problem)
 
-    def _problem(self, grid: "_Grid", place: int) -> Problem:
+    def _problem(self, grid: "Grid", place: int) -> Problem:
         row, mapping = divmod(place, len(self._mappings))
         line = self._table.records.line_of(self._rows + row)
         return grid.reason(row, mapping).at(self._table.name, line)
 
 
-class _Grid:
+class Grid:
     """A batch as a grid of facts: a row for each row of the batch, a column for each mapping.
 
     In row-major order, its facts are in the order of arrival.
@@ -350,10 +352,10 @@ class _Grid:
         names = ["t", "seq", *map(str, range(len(mapping.args)))]
         for chosen, kinds in self._kinds(mapping, keep):
             size = int(chosen.sum())
-            selection = None if size == len(chosen) else pa.array(chosen)
-            arrays = [pa.array(t), pa.array(numbers)]
+            selection = None if size == len(chosen) else arrow_array(np.flatnonzero(chosen))
+            arrays = [arrow_array(t), arrow_array(numbers)]
             arrays += [self._values[column].parts[kind] for column, kind in kinds.items()]
-            kept = [array if selection is None else array.filter(selection) for array in arrays]
+            kept = [array if selection is None else array.take(selection) for array in arrays]
             by_column = dict(zip(kinds, kept[2:], strict=True))
             args = [
                 by_column[arg] if isinstance(arg, ColumnName) else pa.repeat(arg, size)

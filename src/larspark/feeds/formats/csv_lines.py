@@ -58,6 +58,11 @@ class CsvLines:
                 except Refused as refused:
                     yield refused.at(source, number, text)
 
+    @property
+    def holding(self) -> bool:
+        """False: every line has all of its facts."""
+        return False
+
     def rest(self) -> tuple[()]:
         """Nothing: every line has all of its facts."""
         return ()

@@ -59,6 +59,11 @@ class MappedObjects:
                 except Refused as refused:
                     yield refused.at(source, number, (line or b"").decode(errors="replace"))
 
+    @property
+    def holding(self) -> bool:
+        """False: every line has all of its facts."""
+        return False
+
     def rest(self) -> tuple[()]:
         """Nothing: every line has all of its facts."""
         return ()

@@ -57,6 +57,10 @@ class LineReader(Protocol):
 
     timestamps: bool
 
+    @property
+    def holding(self) -> bool:
+        """Whether intervals have begun that reach beyond the lines that were read."""
+
     def arrivals(
         self, lines: Iterable[bytes | None], first: int, source: str, stamp: int = 0
     ) -> Iterator[Arrival | Problem]:
@@ -140,6 +144,11 @@ class JsonLines:
                 yield t, _atoms(shape, record, line or b"", atoms), number
             except Refused as refused:
                 yield refused.at(source, number, (line or b"").decode(errors="replace"))
+
+    @property
+    def holding(self) -> bool:
+        """Whether intervals have begun that reach beyond the lines that were read."""
+        return bool(self._holding)
 
     def rest(self) -> Iterator[Arrival]:
         """The time points of intervals that reach beyond the last line."""

@@ -99,12 +99,16 @@ def at_one_time(table: Any, t: int, column: str) -> Any:
 def _memory_reader(table: Any) -> Any:
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
+    if not hasattr(table, "__arrow_c_stream__"):
+        # Lazy frames of polars, and relations of older versions of DuckDB.
+        methods = (getattr(table, name, None) for name in ("collect", "fetch_arrow_table"))
+        table = next((method() for method in methods if callable(method)), table)
     try:
         return pa.RecordBatchReader.from_stream(table)
     except (TypeError, pa.ArrowException) as error:
         why = str(error).split("\n")[0]
         message = f"a {type(table).__name__} cannot be read as a table: {why}"
-        hint = "give a pyarrow table, or a pandas or polars data frame"
+        hint = "give a pyarrow table, a pandas or polars data frame, or a DuckDB relation"
         raise LarsparkError(Problem("L302", message, hint=hint)) from None
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from larspark.base.arrow_numpy import numpy_array
 from larspark.base.problems import Problem
 from larspark.base.terms import INTEGER_MAX
 from larspark.feeds.formats.cells import (
@@ -131,14 +132,14 @@ def _unit_times(
     for kind, part in enumerate(column.parts):
         chosen = (column.kind_of == kind) & ~column.bad
         if pa.types.is_integer(part.type):
-            values = part.fill_null(-1).to_numpy(zero_copy_only=False)
+            values = numpy_array(part, -1)
             if not ((values > INTEGER_MAX // factor) & chosen).any():
                 found = np.where(chosen & (values >= 0), values, 0) * factor // divisor
                 times = np.where(chosen & (values >= 0), found, times)
                 continue
         encoded = part.dictionary_encode()
         points = [_point_or_minus_one(v, tick, unit) for v in encoded.dictionary.to_pylist()]
-        found = np.array([*points, -1], np.int64)[encoded.indices.fill_null(-1).to_numpy()]
+        found = np.array([*points, -1], np.int64)[numpy_array(encoded.indices, -1)]
         times = np.where(chosen, found, times)
     return TimeColumn(times, times < 0, explain)
 
@@ -151,11 +152,11 @@ def _part_times(part: pa.Array, tick: int | None) -> tuple[Times, Mask]:
     if pa.types.is_string(part.type):
         return _text_times(part, tick)
     if pa.types.is_floating(part.type):
-        values = part.fill_null(-1.0).to_numpy(zero_copy_only=False)
+        values = numpy_array(part, -1.0)
         # Floats beyond 2**53 are refused; NaN fails every comparison.
         bad = ~((values >= 0) & (values <= 2.0**53) & (np.floor(values) == values))
         return np.where(bad, -1, values).astype(np.int64), bad
-    times: Times = part.fill_null(-1).to_numpy(zero_copy_only=False)
+    times: Times = numpy_array(part, -1)
     return times, times < 0
 
 
@@ -168,7 +169,7 @@ def _text_times(texts: pa.Array, tick: int | None) -> tuple[Times, Mask]:
     encoded = texts.dictionary_encode()
     points = [_point_or_minus_one(text, tick) for text in encoded.dictionary.to_pylist()]
     # Index -1, the last entry, stands for rows without a text.
-    times = np.array([*points, -1], dtype=np.int64)[encoded.indices.fill_null(-1).to_numpy()]
+    times = np.array([*points, -1], dtype=np.int64)[numpy_array(encoded.indices, -1)]
     return times, times < 0
 
 
@@ -187,7 +188,7 @@ def _moment_times(moments: pa.Array, tick: int) -> tuple[Times, Mask]:
         unit = "ms"
     else:
         unit = kind.unit
-    values = pc.cast(moments, pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    values = numpy_array(pc.cast(moments, pa.int64()), -1)
     if unit == "ns":
         times: Times = np.floor_divide(values, tick * 1000)
         return times, times < 0

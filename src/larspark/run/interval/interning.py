@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
+from larspark.base.arrow_numpy import numpy_array
 from larspark.base.terms import Constant, Term, constant
 from larspark.run.interval.diagnostics import Diagnostics
 from larspark.run.interval.kernels.layout import Ints
@@ -99,11 +100,11 @@ class Constants:
     def code_column(self, column: pa.ChunkedArray, rows: Ints, place: int) -> None:
         """Write the codes of a column of integers, floats or strings into a column of rows."""
         if pa.types.is_integer(column.type):
-            numbers = column.to_numpy()
+            numbers = numpy_array(column)
             if not code_integers.run(numbers, rows, place, INTEGER_LIMIT):
                 rows[:, place] = [self.code(number) for number in numbers.tolist()]
         elif pa.types.is_floating(column.type):
-            rows[:, place] = self.code_floats(column.to_numpy())
+            rows[:, place] = self.code_floats(numpy_array(column))
         else:
             rows[:, place] = self._code_texts(column.combine_chunks())
 
@@ -129,7 +130,7 @@ class Constants:
             for text in column.dictionary.to_pylist()
         ]
         codes = np.array(places, np.int64) << TAG_BITS | TABLE
-        return codes[np.asarray(column.indices)]
+        return codes[numpy_array(column.indices)]
 
     def forget(self, used: Iterable[Ints]) -> None:
         """Free the places that no number among `used` refers to, read as a code.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from larspark.base.arrow_numpy import numpy_array
 from larspark.base.atoms import Signature
 from larspark.base.terms import Constant
 from larspark.run.interval.arrivals import Chunk
@@ -113,7 +114,7 @@ def exported_table(derived: Derived, rows: Ints, values: Sequence[Constant]) -> 
 def constants_of(table: pa.Table, place: int) -> tuple[list[Constant], Ints]:
     """The distinct constants of an argument of exported rows, and which of them each row has."""
     used = json.loads(table.schema.metadata[_CONSTANTS])
-    unique, places = np.unique(table[str(place)].to_numpy(), return_inverse=True)
+    unique, places = np.unique(numpy_array(table[str(place)]), return_inverse=True)
     values = [
         used[str(code)] if str(code) in used else decode(code, ()) for code in unique.tolist()
     ]
@@ -123,7 +124,7 @@ def constants_of(table: pa.Table, place: int) -> tuple[list[Constant], Ints]:
 def _coded(derived: Derived, table: pa.Table, constants: Constants) -> Ints:
     rows = np.empty((table.num_rows, table.num_columns), np.int64)
     for place, column in enumerate(table.columns):
-        rows[:, place] = column.to_numpy()
+        rows[:, place] = numpy_array(column)
     used = json.loads(table.schema.metadata[_CONSTANTS])
     if used:
         before = np.array([int(code) for code in used], np.int64)

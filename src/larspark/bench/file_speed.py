@@ -1,0 +1,89 @@
+"""The time of `larspark run` over a file: start, reading, reasoning, writing, for each format.
+
+DuckDB answers the same rule over the tables and the JSON objects, in a process of its own, too.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from larspark.base.problems import LarsparkError, Problem
+from larspark.bench.contest import Measurement, Progress
+from larspark.bench.feed_speed import (
+    MAP,
+    RATE,
+    is_mapped,
+    readings_table,
+    write_tables,
+    write_texts,
+)
+from larspark.bench.workload import Stopwatch
+
+_PROGRAM = "hot(S) :- temp(S, V), V > 39.5.\n"
+_MAIN = "from larspark.cli import main; main()"
+_FILES = ("atom.jsonl", "args.jsonl", "objects.jsonl", "numbers.csv", "numbers.parquet")
+# The intervals in which a sensor is hot, as JSON Lines.
+_DUCKDB = """
+import sys
+import duckdb
+place, out = sys.argv[1:]
+duckdb.sql(f'''
+COPY (
+  SELECT sensor, min(time) AS "from", max(time) AS "to"
+  FROM (
+    SELECT *, time - dense_rank() OVER (PARTITION BY sensor ORDER BY time) AS island
+    FROM '{place}' WHERE value > 39.5
+  )
+  GROUP BY sensor, island ORDER BY "from", sensor
+) TO '{out}' (FORMAT json)
+''')
+"""
+
+
+def files(bench: str, facts: int, repetitions: int, progress: Progress) -> Iterator[Measurement]:
+    """The same readings in every format; a first run of each warms the caches."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        progress(f"{bench}: writing {facts:,} facts in every form")
+        readings = readings_table(facts)
+        write_texts(folder, readings)
+        write_tables(folder, readings)
+        program, out = folder / "hot.lars", folder / "answers.jsonl"
+        program.write_text(_PROGRAM, encoding="utf-8")
+        for file in _FILES:
+            path = folder / file
+            for form in ("intervals", "points") if file == _FILES[-1] else ("intervals",):
+                words = ["run", str(program), "--stream", str(path), "--as", form, "--json"]
+                words += ["--map", MAP] if is_mapped(path) else []
+                command = [sys.executable, "-c", _MAIN, *words, "--output", str(out)]
+                label = f"larspark, {file}" + ("" if form == "intervals" else ", points")
+                progress(f"{bench}: {label}")
+                yield _measured(bench, label, facts, command, repetitions)
+                if form == "intervals":
+                    answers = _count(out)
+            if is_mapped(path):
+                progress(f"{bench}: DuckDB, {file}")
+                command = [sys.executable, "-c", _DUCKDB, str(path), str(out)]
+                yield _measured(bench, f"DuckDB, {file}", facts, command, repetitions)
+                if _count(out) != answers:
+                    message = f"DuckDB gave {_count(out):,} intervals, larspark {answers:,}"
+                    raise LarsparkError(Problem("L552", message))
+
+
+def _count(path: Path) -> int:
+    return len(path.read_bytes().splitlines())
+
+
+def _measured(
+    bench: str, label: str, facts: int, command: Sequence[str], repetitions: int
+) -> Measurement:
+    watches = [Stopwatch() for _ in range(repetitions + 1)]
+    for watch in watches:
+        with watch.running():
+            subprocess.run(command, check=True, stderr=subprocess.PIPE)  # noqa: S603
+    best = min(watch.seconds for watch in watches[1:])
+    more = {"milliseconds": round(best * 1000), "facts": facts}
+    per_point = best / (facts / RATE) * 1e6
+    return Measurement(bench, 0, RATE, label, best / facts * 1e9, per_point, None, more=more)

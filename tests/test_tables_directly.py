@@ -1,0 +1,70 @@
+"""Tables of any library instead of a stream: every door gives what it gives for the stream."""
+
+import duckdb
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+
+import larspark as lp
+
+MAP = "time -> temp(sensor, value)"
+PROGRAM = """#tick 1 min.
+hot(M) :- [3 min] some temp(M, V), V > 90.
+alarm(M) :- [2 min] always hot(M).
+#remember hot/1.
+"""
+ROWS = {
+    "time": ["2026-03-01T12:00:00", "2026-03-01T12:01:30", "2026-03-01T12:04:00"],
+    "sensor": ["m1", "m2", "m1"],
+    "value": [95.5, 91.0, 20.0],
+}
+AT = 29539441
+
+
+def frames():
+    table = pa.table(ROWS)
+    table = table.set_column(0, "time", table["time"].cast(pa.timestamp("us")))
+    yield "pyarrow", table
+    yield "pandas", table.to_pandas()
+    yield "polars", polars.from_arrow(table)
+    yield "lazy", polars.from_arrow(table).lazy()
+    yield "duckdb", duckdb.from_arrow(table)
+
+
+@pytest.fixture
+def stream():
+    pairs = zip(ROWS["time"], ROWS["sensor"], ROWS["value"], strict=True)
+    return lp.Stream.of([(t, lp.fact("temp", s, v)) for t, s, v in pairs], tick=60_000_000)
+
+
+@pytest.mark.parametrize("frame", [pytest.param(f, id=name) for name, f in frames()])
+def test_every_door_takes_a_table(frame, stream):
+    assert lp.run(PROGRAM, frame, map=MAP) == lp.run(PROGRAM, stream)
+    question = "[3] some temp(M, V)"
+    tick = lp.Program.parse(PROGRAM).syntax.tick
+    asked = lp.query(question, frame, map=MAP, at=AT, tick=tick)
+    assert asked == lp.query(question, stream, at=AT) != []
+    why = lp.explain(PROGRAM, "hot(m1)", frame, map=MAP, at=AT)
+    assert why.holds
+    assert why.to_json() == lp.explain(PROGRAM, "hot(m1)", stream, at=AT).to_json()
+    assert str(lp.show(PROGRAM, frame, map=MAP)) == str(lp.show(PROGRAM, stream))
+    simple = "#tick 1 min.  hot(M) :- temp(M, V), V > 90."
+    found = lp.hypothesize(simple, "@T hot(M)", frame, map=MAP, at=AT)
+    assert list(found) == list(lp.hypothesize(simple, "@T hot(M)", stream, at=AT))
+    reasoner, other = lp.Reasoner(PROGRAM), lp.Reasoner(PROGRAM)
+    reasoner.append_stream(frame, map=MAP)
+    other.append_stream(stream)
+    assert [a.atoms for a in reasoner.advance(AT)] == [a.atoms for a in other.advance(AT)]
+
+
+def test_a_file_is_named_and_a_table_needs_a_mapping(tmp_path, stream):
+    path = tmp_path / "readings.csv"
+    pandas.DataFrame(ROWS).to_csv(path, index=False)
+    assert lp.run(PROGRAM, path, map=MAP) == lp.run(PROGRAM, stream)
+    with pytest.raises(lp.LarsparkError, match="a DataFrame needs a mapping from its columns"):
+        lp.run(PROGRAM, pandas.DataFrame(ROWS))
+    with pytest.raises(lp.LarsparkError, match="<elements> is a stream already"):
+        lp.run(PROGRAM, stream, map=MAP)
+    with pytest.raises(lp.LarsparkError, match="a int cannot be read as a table"):
+        lp.run(PROGRAM, 5, map=MAP)
