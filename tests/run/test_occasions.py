@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
-from larspark.run.emit_policy import Every, Occasion, Occasions, changes_between
+from larspark.run.emit_policy import Every, Occasion, Occasions
 from larspark.run.protocol import Point
 
 ATOMS = st.frozensets(st.sampled_from([Atom("p"), Atom("q")]))
@@ -69,7 +69,7 @@ def test_in_push_mode_facts_are_counted_at_ticks():
 def test_changes_between_chosen_points_lead_from_one_to_the_next(outputs):
     points = [Point(t, atoms) for t, atoms in enumerate(outputs)]
     holding: set[Atom] = set()
-    changes = {change.t: change for change in changes_between(points)}
+    changes = {change.t: change for change in Occasions(Every()).changes(points)}
     for t, atoms in enumerate(outputs):
         if t in changes:
             assert holding.isdisjoint(changes[t].added)

@@ -120,6 +120,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L325": "An integer time looks like a Unix time without a unit.",
         "L326": "A CSV column of numbers and other texts is read as text.",
         "L327": "A file is given for a stream or relation that the program does not name.",
+        "L328": "An output file holds something already, or is read by the same run.",
     },
     "Runs: engines, sessions, saved states, hypothetical answers, Spark": {
         "L401": "The stream holds an atom of a predicate that the program derives.",
@@ -136,6 +137,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L412": "Listing answer streams took longer than the time limit.",
         "L413": "The reading of a program needs hindsight, or excludes it.",
         "L419": "A time point is too far from 0.",
+        "L430": "The directory with the state of a run cannot be used, or belongs to another run.",
         "L470": "The query has infinitely many sets of premises, because a rule depends on itself.",
         "L471": "The query has too many sets of premises, or too large ones.",
         "L472": "A formula cannot be unfolded into rules over fixed time points.",

@@ -1,14 +1,15 @@
 """Lines of output for the answers of a run, in the chosen format."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from larspark import api
 from larspark.cli.options import Form
 from larspark.feeds.time_format import TimeFormat
-from larspark.run.emit_policy import Occasions, changes_between
+from larspark.run.emit_policy import Occasions
+from larspark.run.joined_answers import JoinedChanges, JoinedIntervals
 from larspark.run.protocol import Answers, Change, Point
-from larspark.run.replay import changes, intervals
 from larspark.show.answer_lines import (
     announced_changes,
     announced_points,
@@ -35,10 +36,12 @@ class AnswerFormat:
     times: TimeFormat
     # The variables of a query, for bindings.
     names: tuple[str, ...] = ()
+    joined_changes: JoinedChanges = field(default_factory=JoinedChanges)
+    joined_intervals: JoinedIntervals = field(default_factory=JoinedIntervals)
 
     def lines(self, pieces: Iterable[Answers], people: bool) -> Iterator[str]:
         if self.form is Form.INTERVALS:
-            found = intervals(pieces)
+            found = self.joined_intervals.of(pieces)
             return interval_lines(
                 (row for row in found if self._within(*row[1:])), people, self.times
             )
@@ -63,8 +66,21 @@ class AnswerFormat:
 
     def _changes(self, pieces: Iterable[Answers]) -> Iterator[Change]:
         if self.occasions is None:
-            return changes(pieces)
-        return changes_between(self._points(pieces))
+            return self.joined_changes.of(pieces)
+        return self.occasions.changes(point for piece in pieces for point in piece.points())
+
+    def save(self) -> Any:
+        """What later lines depend on, as JSON values."""
+        occasions = None if self.occasions is None else self.occasions.save()
+        return [occasions, self.joined_changes.save(), self.joined_intervals.save()]
+
+    def restore(self, saved: Any) -> None:
+        """Go on after the lines before `save`."""
+        occasions, changes, intervals = saved
+        if self.occasions is not None:
+            self.occasions.restore(occasions)
+        self.joined_changes.restore(changes)
+        self.joined_intervals.restore(intervals)
 
     def _within(self, first: int, last: int) -> bool:
         return self.at is None or first <= self.at <= last

@@ -11,6 +11,7 @@ import typer
 
 from larspark import api
 from larspark.base.facts import AnyBatch
+from larspark.cli.durable_run import DurableRun
 from larspark.cli.options import Form, Layout, OnError
 from larspark.feeds.live import LiveStream, is_live
 from larspark.feeds.time_format import TimeFormat
@@ -39,13 +40,16 @@ def open_live(
     retry: bool,
     on_error: OnError | None,
     lateness: str,
+    durable: DurableRun | None = None,
 ) -> LiveStream | None:
-    """The live stream of the options; None for a file that is not followed."""
-    if not is_live(stream) and not follow:
-        if clock is not None:
-            raise typer.BadParameter(
-                "--clock is for live streams; use --follow for a file that grows"
-            )
+    """The live stream of the options; None for a file that is not followed.
+
+    A durable run reads a file as a live stream, too, which ends with the file.
+    """
+    ends = not is_live(stream) and not follow
+    if ends and clock is not None:
+        raise typer.BadParameter("--clock is for live streams; use --follow for a file that grows")
+    if ends and durable is None:
         if record is not None:
             raise typer.BadParameter("--record is for live streams")
         return None
@@ -54,7 +58,7 @@ def open_live(
         raise typer.BadParameter(
             f"the program has `#tick {tick_text(tick)}`, but --clock {clock} is another length"
         )
-    return LiveStream(
+    opened = LiveStream(
         stream,
         format=layout.format,
         map=mapping,
@@ -63,11 +67,15 @@ def open_live(
         clock=None if length is None else length.microseconds,
         start=start,
         tick=None if tick is None else tick.microseconds,
-        on_error=(on_error or OnError.SKIP).value,
+        on_error=(on_error or (OnError.FAIL if ends else OnError.SKIP)).value,
         lateness=lateness,
-        retry=retry,
+        retry=retry and not ends,
         say=say,
+        owner=None if durable is None else durable.owner,
     )
+    if durable is not None and durable.found is not None:
+        opened.resume(durable.found.stream)
+    return opened
 
 
 def parse_every(text: str, form: Form | None) -> Every:

@@ -267,6 +267,23 @@ class Layout(NamedTuple):
     columns: str | None = None
 
 
+AppendOption = Annotated[
+    bool, typer.Option("--append", help="Write behind what an output file holds already.")
+]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an output file that exists already.")
+]
+StateOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--state",
+        help="A directory for the state: the same command goes on after a crash.",
+        rich_help_panel=LIVE,
+    ),
+]
+CommitEveryOption = Annotated[
+    str, typer.Option(help="How often the state is written.", rich_help_panel=LIVE)
+]
 OnErrorOption = Annotated[
     OnError | None,
     typer.Option(

@@ -10,14 +10,17 @@ from larspark import api
 from larspark.base.atoms import Atom
 from larspark.cli.answer_format import AnswerFormat
 from larspark.cli.app import app, end_at_once
+from larspark.cli.durable_run import durable_answers, durable_run
 from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
 from larspark.cli.live_run import Watch, flushed, open_live, parse_every
 from larspark.cli.options import (
     AllowPathOption,
+    AppendOption,
     AtOption,
     BackgroundFiles,
     ClockOption,
     ColumnsOption,
+    CommitEveryOption,
     DelimiterOption,
     DialectOption,
     EngineOption,
@@ -37,12 +40,14 @@ from larspark.cli.options import (
     Mode,
     OnErrorOption,
     OutputOption,
+    OverwriteOption,
     ProgramFile,
     RangeOption,
     ReadingOption,
     RecordOption,
     ReportOption,
     RetryOption,
+    StateOption,
     StreamPlace,
     TickOption,
     TimeLimitOption,
@@ -52,8 +57,9 @@ from larspark.cli.options import (
     Where,
     ZoneOption,
 )
+from larspark.cli.outputs import Outputs, check_state
 from larspark.cli.spark_run import answers_on_spark
-from larspark.feeds.live import Recording, is_live
+from larspark.feeds.live import is_live
 from larspark.feeds.named_files import split_name
 from larspark.feeds.time_format import POINTS
 from larspark.run.emit_policy import Every, Occasions
@@ -77,6 +83,7 @@ from larspark.show.terminal import (
     short_help="Run a program over a stream.",
 )
 def run(
+    context: typer.Context,
     program: ProgramFile,
     stream: StreamPlace,
     background: BackgroundFiles = None,
@@ -88,6 +95,10 @@ def run(
     until: UntilOption = None,
     lateness: LatenessOption = "0",
     on_error: OnErrorOption = None,
+    append: AppendOption = False,
+    overwrite: OverwriteOption = False,
+    state: StateOption = None,
+    commit_every: CommitEveryOption = "1s",
     form: FormOption = None,
     mode: Annotated[
         Mode, typer.Option(help="Answer after each time point (pull) or each fact (push).")
@@ -144,6 +155,14 @@ def run(
         _check_hypothetical(form, mode, where, hindsight)
     if limit is not None and not (hypothetical and form is Form.POINTS):
         raise typer.BadParameter("--limit is for --hypothetical and points")
+    check_state(state, where, place, hypothetical=hypothetical, hindsight=hindsight)
+    inputs = [str(program), *(split_name(s)[1] for s in (*stream, *(background or ())))]
+    files = Outputs(append=append, overwrite=overwrite, inputs=inputs)
+    # What a run must have in common with the one that it goes on from.
+    same: list[object] = [place, engine, start, to, at, until, form, mode, every, clock]
+    same += [lateness, mapping, time_limit, incremental, times, timezone, output, record]
+    common = dict(zip(_COMMON, map(_plain, same), strict=True))
+    durable = context.with_resource(durable_run(state, commit_every, common))
     tick = loaded.syntax.tick
     live_source = open_live(
         place,
@@ -157,6 +176,7 @@ def run(
         retry=retry,
         on_error=on_error,
         lateness=lateness,
+        durable=durable,
     )
     if live_source is not None and where is Where.SPARK:
         raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
@@ -176,6 +196,7 @@ def run(
         first = live_source.begin()
     push = mode is Mode.PUSH
     settings = Settings(first, hindsight, texts.point(until), push, time_limit, incremental)
+    settings = settings if durable is None else durable.settings(settings)
     given = background_facts(background, loaded.syntax.named)
     moment = texts.point(at)
     last = moment if moment is not None else texts.point(to)
@@ -192,23 +213,23 @@ def run(
     pieces: Iterable[Answers]
     with ExitStack() as stack:
         if session is None:
-            out = stack.enter_context(writer(output, json))
+            out = stack.enter_context(writer(files.open(output, None), json))
             pieces, notes = answers_on_spark(loaded, source, given, engine, settings, last, seen)
         elif live_source is None:
             end_at_once()
             batches = stack.enter_context(reading_progress(source, source.batches()))
-            out = stack.enter_context(writer(output, json))
+            out = stack.enter_context(writer(files.open(output, None), json))
             pieces = replay(session, batches, to=last, hindsight=hindsight, seen=seen)
         else:
             watch = Watch(live_source, session, written, quiet=place == "-" and clock is None)
             stack.enter_context(watch.watching())
             # Inside the watch, because delivering the last lines may take time.
-            out = stack.enter_context(writer(output, json))
+            out = stack.enter_context(writer(files.open(output, durable), json))
             seen.append(watch.draw)
             if record is not None:
                 # Timestamps can be read again only where the program has a tick.
                 replayable = written if tick is not None else POINTS
-                seen.append(stack.enter_context(Recording.to(record, replayable)).add)
+                seen.append(stack.enter_context(files.recording(record, replayable, durable)).add)
             answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
             pieces = flushed(answers, out)
         chosen = None if when == Every() else occasions
@@ -216,14 +237,27 @@ def run(
         shown = AnswerFormat(form, moment, chosen, monitor, limit, written, names)
         if form is not Form.POINTS:
             pieces = missing.watched(pieces)
-        for line in shown.lines(pieces, out.people):
-            out.line(line)
+        with durable_answers(durable, live_source, session, shown, out):
+            for line in shown.lines(pieces, out.people):
+                out.line(line)
     print_notes(missing.notes(written))
     print_notes(notes if session is None else [*session.notes, *session.warnings])
     own = {atom.signature for _, atom in checked.elements}
     print_notes(unmatched_notes(checked.inputs - own, arrivals.signatures))
     print_skipped(source)
     print_notes(merged.note())
+
+
+_COMMON = (
+    *("--stream", "--engine", "--from", "--to", "--at", "--until", "--as", "--mode", "--every"),
+    *("--clock", "--lateness", "--map", "--time-limit", "--incremental", "--times", "--timezone"),
+    *("--output", "--record"),
+)
+
+
+def _plain(value: object) -> object:
+    """The value of an option as a JSON value."""
+    return value if isinstance(value, int | float | None) else str(value)
 
 
 def _default_form(needs_points: bool, ends: bool) -> Form:

@@ -22,13 +22,17 @@ Blocks: TypeAlias = Iterator[Iterable[Arrival | Problem]]
 
 
 def row_batches(
-    blocks: Blocks, source: str, options: Options, reading: Reading
+    blocks: Blocks,
+    source: str,
+    options: Options,
+    reading: Reading,
+    order: "RowOrder | None" = None,
 ) -> Iterator[RowBatch]:
     """Batches in time order; after every block, the facts that it releases.
 
     A problem that is not skipped is raised after all facts accepted before it were delivered.
     """
-    order = _Order(source, options, reading)
+    order = order or RowOrder(source, options, reading)
     for block in blocks:
         arrivals = iter(block)
         while (refused := order.take(arrivals)) is not None:
@@ -40,7 +44,7 @@ def row_batches(
     yield from order.release(everything=True)
 
 
-class _Order:
+class RowOrder:
     """Holds facts back until no earlier fact can still arrive.
 
     A time point t is released as soon as t + lateness has been seen. Facts of the same time point
@@ -113,6 +117,22 @@ class _Order:
         for start in range(0, len(rows) - size, size):
             yield RowBatch(rows[start : start + size])
         yield RowBatch(rows[(len(rows) - 1) // size * size :], last_t)
+
+    @property
+    def held_back(self) -> list[tuple[int, list[Atom]]]:
+        """The facts that wait for earlier ones, between two releases."""
+        return sorted(self._waiting.items())
+
+    @property
+    def newest(self) -> int:
+        """The latest time that was heard of."""
+        return self._newest
+
+    def resume(self, newest: int, held_back: Iterable[tuple[int, list[Atom]]]) -> None:
+        """Go on where another order stopped between two releases."""
+        self._newest = newest
+        self._waiting = dict(held_back)
+        self._waiting_times = sorted(self._waiting)
 
     def _move(self, t: int) -> None:
         if self._first_t is None:

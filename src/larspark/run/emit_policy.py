@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import AnyBatch
 from larspark.run.protocol import Change, Point
+from larspark.run.state import atom_fields, atom_of
 
 _WRITTEN = re.compile(
     r"\s*(?:([1-9][0-9]{0,17})\s*)?(?:(time)s?(?:\s+from\s+([0-9]{1,18}))?|(change|signal)s?)\s*"
@@ -63,6 +64,12 @@ class Occasions:
         self._every = every
         # How many facts came for the time points that were not looked at yet.
         self._coming: Counter[int] = Counter()
+        # How many facts and changes there were, now and at the last time point.
+        self._arrived = 0
+        self._changed = 0
+        self._done = 0
+        self._before: frozenset[Atom] | None = frozenset()
+        self._written: frozenset[Atom] = frozenset()
 
     def hear(self, batch: AnyBatch) -> None:
         """Count the facts of a batch, before its time points are looked at."""
@@ -74,23 +81,41 @@ class Occasions:
         if occasion is Occasion.TIME:
             yield from (p for p in points if _is_due(p.t, number, start))
             return
-        done = 0
-        for point, happened in self._counted(points, occasion):
-            if happened // number > done // number:
-                yield point
-            done = happened
-
-    def _counted(
-        self, points: Iterable[Point], occasion: Literal[Occasion.CHANGE, Occasion.SIGNAL]
-    ) -> Iterator[tuple[Point, int]]:
-        """Each point with the number of occasions up to it."""
-        return _changes(points) if occasion is Occasion.CHANGE else self._signals(points)
-
-    def _signals(self, points: Iterable[Point]) -> Iterator[tuple[Point, int]]:
-        arrived = 0
         for point in points:
-            arrived += self._coming.pop(point.t, 0)
-            yield point, arrived if point.c is None else point.c
+            happened = self._happened(point)
+            before, self._done = self._done, happened
+            if happened // number > before // number:
+                yield point
+
+    def changes(self, points: Iterable[Point]) -> Iterator[Change]:
+        """What changed from each chosen point to the next, where something did."""
+        for point in self.chosen(points):
+            before, now = self._written, point.atoms or frozenset()
+            self._written = now
+            if now != before:
+                yield Change(point.t, _sorted(now - before), _sorted(before - now))
+
+    def _happened(self, point: Point) -> int:
+        """The number of changes or of facts up to a point."""
+        if self._every.occasion is Occasion.CHANGE:
+            self._changed += point.atoms != self._before
+            self._before = point.atoms
+            return self._changed
+        self._arrived += self._coming.pop(point.t, 0)
+        return self._arrived if point.c is None else point.c
+
+    def save(self) -> Any:
+        """What was counted so far, as JSON values."""
+        before = None if self._before is None else _fields(self._before)
+        counted = [self._arrived, self._changed, self._done]
+        return [*counted, sorted(self._coming.items()), before, _fields(self._written)]
+
+    def restore(self, saved: Any) -> None:
+        """Go on after the points before `save`."""
+        self._arrived, self._changed, self._done, coming, before, written = saved
+        self._coming = Counter(dict(coming))
+        self._before = None if before is None else frozenset(map(atom_of, before))
+        self._written = frozenset(map(atom_of, written))
 
 
 def _is_due(t: int, number: int, start: int | None) -> bool:
@@ -99,23 +124,8 @@ def _is_due(t: int, number: int, start: int | None) -> bool:
     return t >= start and (t - start) % number == 0
 
 
-def _changes(points: Iterable[Point]) -> Iterator[tuple[Point, int]]:
-    count = 0
-    before: frozenset[Atom] | None = frozenset()
-    for point in points:
-        count += point.atoms != before
-        before = point.atoms
-        yield point, count
-
-
-def changes_between(points: Iterable[Point]) -> Iterator[Change]:
-    """What changed from each point to the next, where something did."""
-    before: frozenset[Atom] = frozenset()
-    for point in points:
-        now = point.atoms or frozenset()
-        if now != before:
-            yield Change(point.t, _sorted(now - before), _sorted(before - now))
-        before = now
+def _fields(atoms: frozenset[Atom]) -> list[Any]:
+    return [atom_fields(atom) for atom in _sorted(atoms)]
 
 
 def _sorted(atoms: frozenset[Atom]) -> tuple[Atom, ...]:

@@ -6,11 +6,12 @@ from itertools import takewhile
 import numpy as np
 
 from larspark.base.arrow_numpy import numpy_array
-from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError
 from larspark.feeds.live import LiveStream
-from larspark.run.protocol import Answers, Change
+from larspark.run.joined_answers import JoinedIntervals
+from larspark.run.protocol import Answers
 from larspark.run.session import Session, derived_in_stream
 
 
@@ -74,57 +75,13 @@ def up_to(batch: AnyBatch, t: int) -> AnyBatch:
     return ColumnBatch([segment for segment in kept if segment.table.num_rows], t)
 
 
-def changes(pieces: Iterable[Answers]) -> Iterator[Change]:
-    """The changes of a run; each piece starts from nothing, so its first change is compared."""
-    holding: set[Atom] = set()
-    for piece in pieces:
-        carried = holding
-        holding = set()
-        first = True
-        for t, added, removed in piece.changes():
-            if first and t > piece.first and carried:
-                yield Change(piece.first, (), tuple(sorted(carried, key=atom_text)))
-                carried = set()
-            first = False
-            now = set(added)
-            gone = {*removed, *(carried - now)}
-            new = now - carried
-            holding = (holding | now) - set(removed)
-            carried = set()
-            if new or gone:
-                yield Change(t, _sorted(new), _sorted(gone))
-        if first and carried:
-            yield Change(piece.first, (), _sorted(carried))
-
-
 def intervals(pieces: Iterable[Answers]) -> Iterator[tuple[Atom, int, int]]:
     """Maximal intervals over all pieces, sorted by start, then by the atom's text."""
-    waiting: list[tuple[int, str, Atom, int]] = []
-    still_open: dict[Atom, int] = {}
-    for piece in pieces:
-        reopened: dict[Atom, int] = {}
-        for atom, start, end in piece.intervals():
-            begin = still_open.pop(atom, start) if start == piece.first else start
-            if end == piece.last:
-                reopened[atom] = begin
-            else:
-                waiting.append((begin, atom_text(atom), atom, end))
-        # What was open and is not continued ended with the piece before.
-        waiting += [(s, atom_text(atom), atom, piece.first - 1) for atom, s in still_open.items()]
-        still_open = reopened
-        horizon = min(still_open.values(), default=piece.last + 1)
-        waiting.sort(key=lambda row: row[:2])
-        ready = next((i for i, row in enumerate(waiting) if row[0] >= horizon), len(waiting))
-        yield from ((atom, begin, end) for begin, _, atom, end in waiting[:ready])
-        del waiting[:ready]
-        last = piece.last
-    waiting += [(begin, atom_text(atom), atom, last) for atom, begin in still_open.items()]
-    waiting.sort(key=lambda row: row[:2])
-    yield from ((atom, begin, end) for begin, _, atom, end in waiting)
+    return JoinedIntervals().of(pieces)
 
 
-def _sorted(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
-    return tuple(sorted(atoms, key=atom_text))
+class PausedError(Exception):
+    """The stream was stopped where it can go on later, and nothing more is to be answered now."""
 
 
 def live(
@@ -139,7 +96,8 @@ def live(
 
     What ends the stream, a problem too, ends it in order: all that was accepted before is
     answered first. Atoms that the program derives are refused one by one, and not the run with
-    them when the stream skips what is wrong. What is accepted is shown to `seen`.
+    them when the stream skips what is wrong. What is accepted is shown to `seen`. A stream that was
+    paused raises `PausedError` in the end.
     """
     failed: list[LarsparkError] = []
 
@@ -151,6 +109,8 @@ def live(
                     return
         except LarsparkError as error:
             failed.append(error)
+        if stream.paused and not failed:
+            raise PausedError
 
     def over() -> bool:
         """Is the stream at its end, and not just stopped, or is it the clock that decides?"""

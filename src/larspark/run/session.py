@@ -128,7 +128,8 @@ class Session:
         self.engine: Engine = make_engine(self.kind, checked, self._background, settings)
 
     @cached_property
-    def _identity(self) -> str:
+    def identity(self) -> str:
+        """What tells the program and its background data from all others."""
         background = map(atom_text, self._background)
         return program_identity(program_text(self.checked.program), background)
 
@@ -265,13 +266,13 @@ class Session:
         )
         engine = self.engine.save()
         values = {"session": header, "engine": engine.values, "owner": dict(owner or {})}
-        return SavedState(_KIND, self._identity, State(values, engine.arrays)).to_bytes()
+        return SavedState(_KIND, self.identity, State(values, engine.arrays)).to_bytes()
 
     @_alone
     def restore(self, data: bytes) -> None:
         """Continue from a saved state of the same program, engine and settings."""
         header, saved = read_session(data)
-        if saved.program != self._identity:
+        if saved.program != self.identity:
             raise refused("the saved state belongs to another program or other background data")
         if header.engine != self.kind.name:
             raise refused(f"the saved state belongs to the engine `{header.engine}`")

@@ -21,7 +21,8 @@ from rich.segment import ControlType
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import Stream
-from larspark.feeds.live import Sink, is_live, open_sink
+from larspark.feeds.live import Sink, open_sink
+from larspark.feeds.output_file import OutputFile
 
 # Control characters but for the tab, and those that turn the direction of writing around.
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -95,7 +96,7 @@ class CompileMessages:
 class Writer:
     """Writes lines, formatted for a terminal or plain for programs."""
 
-    def __init__(self, out: IO[str] | Sink, people: bool) -> None:
+    def __init__(self, out: IO[str] | OutputFile | Sink, people: bool) -> None:
         self.people = people
         self._out = out
         self._console = Console(highlight=False, soft_wrap=True, emoji=False) if people else None
@@ -117,6 +118,12 @@ class Writer:
         """Flush the output."""
         self._out.flush()
 
+    def drain(self) -> None:
+        """Wait until a live sink has delivered all lines."""
+        self.flush()
+        if isinstance(self._out, Sink):
+            self._out.drain()
+
     def json(self, value: Any) -> None:
         self._out.write(json.dumps(value, ensure_ascii=False) + "\n")
 
@@ -137,20 +144,19 @@ def _standard_output(as_json: bool) -> Iterator[Writer]:
 
 
 @contextmanager
-def writer(place: str | None, as_json: bool) -> Iterator[Writer]:
-    """A writer to standard output, to a file (overwritten), or to a live sink."""
-    if place is None or place == "-":
+def writer(place: str | OutputFile | None, as_json: bool) -> Iterator[Writer]:
+    """A writer to standard output, to a file, or to a live sink."""
+    if isinstance(place, OutputFile):
+        try:
+            yield Writer(place, people=False)
+        finally:
+            place.close()
+    elif place is None or place == "-":
         with _standard_output(as_json) as out:
             yield out
-    elif is_live(place):
+    else:
         with open_sink(place, say) as sink:
             yield Writer(sink, people=False)
-    else:
-        try:
-            with Path(place).open("w", encoding="utf-8") as file:
-                yield Writer(file, people=False)
-        except OSError as error:
-            raise _unwritable(place, error) from None
 
 
 def say(text: str) -> None:

@@ -36,12 +36,18 @@ def free_port() -> int:
 class RunningBroker:
     """Start with `start`, end without a farewell with `kill`."""
 
-    def __init__(self) -> None:
+    def __init__(self, mosquitto: str | None = MOSQUITTO, *words: str) -> None:
+        self._mosquitto = mosquitto
+        self._words = words
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = [MOSQUITTO, "-p"] if MOSQUITTO else [sys.executable, "-c", _BROKER]
+        command = (
+            [self._mosquitto, *self._words, "-p"]
+            if self._mosquitto
+            else [sys.executable, "-c", _BROKER]
+        )
         self._process = subprocess.Popen([*command, str(self.port)], stderr=subprocess.DEVNULL)
         for _ in range(600):
             try:

@@ -5,7 +5,7 @@ A kind of place is one module with a `LivePlace` class, and one line in `places.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
 from larspark.base.problems import LarsparkError, Problem
@@ -62,6 +62,26 @@ class LineSource(Protocol):
         """Put blocks of lines into the inbox until the input ends or the inbox is stopping."""
 
 
+class DurableSource(LineSource, Protocol):
+    """A source that can give lines again: all those after a position that was committed."""
+
+    def resume(self, position: Any) -> None:
+        """Before the reading: begin after a position that was committed."""
+
+    def position(self, after: Any) -> Any:
+        """The position after a block, as JSON values."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the source may give nothing more before the next commit."""
+
+    def committed(self, after: Any) -> None:
+        """The position after a block is on the disk: nothing before it is asked for again."""
+
+    def close(self) -> None:
+        """After the reading and the last commit: leave."""
+
+
 class LineSink(Protocol):
     """Writes lines to a live place."""
 
@@ -87,6 +107,10 @@ class LivePlace(ABC):
     @abstractmethod
     def source(self, retry: bool) -> LineSource:
         """A reader of its lines; with `retry` it reconnects when a connection ends."""
+
+    def durable_source(self, retry: bool, owner: str) -> DurableSource | None:
+        """A reader that can go on after a position, for the run of this name; None without one."""
+        return None
 
     def sink(self) -> LineSink:
         """A writer of lines; an error if the place is for reading only."""

@@ -23,7 +23,8 @@ class Traffic:
 
     `lines` were read completely; `cut` lines were incomplete when their connection ended. `breaks`
     of a connection lasted `down` seconds in all. `again` counts messages delivered twice after a
-    break, `forgotten` the breaks after which the broker had lost the session.
+    break, `forgotten` the breaks after which the broker had lost the session. `gaps` counts the
+    events after which lines may be lost, and nobody can know.
     """
 
     say: Callable[[str], None] = _silent
@@ -33,6 +34,7 @@ class Traffic:
     breaks: int = 0
     again: int = 0
     forgotten: int = 0
+    gaps: int = 0
     connections: int = 0
     _down: float = 0.0
     _since: float | None = field(default=None)
@@ -53,6 +55,11 @@ class Traffic:
             self._since = None
             self.say(f"connected to {where} again after {seconds:.1f} s")
 
+    def gap(self, why: str) -> None:
+        """Count an event after which lines may be lost."""
+        self.gaps += 1
+        self.say(f"{why}; lines may be lost")
+
     def broken(self, why: str) -> None:
         """Count a lost connection."""
         self.connected = False
@@ -72,11 +79,15 @@ POLL_SECONDS = 0.1
 
 
 class Block(NamedTuple):
-    """Lines that were read together: their origin, and the number of the first line there."""
+    """Lines that were read together: their origin, and the number of the first line there.
+
+    `after` is the position after them from which their source can go on; None where it cannot.
+    """
 
     source: str
     first: int
     lines: list[bytes | None]
+    after: object = None
 
 
 class Delivery(NamedTuple):
@@ -201,15 +212,24 @@ class Lines:
         self._traffic = traffic
         self._splitter = LineSplitter()
         self._next = 1
+        # How many bytes complete lines have taken, and the position after so many.
+        self.consumed = 0
+        self.after: Callable[[int], object] = _no_position
+        self._fed = 0
 
     def feed(self, received: bytes) -> None:
+        self._fed += len(received)
         if lines := self._splitter.feed(received):
+            # Everything but the beginning of the next line, which is behind the last line end.
+            self.consumed += self._fed - (rest := len(received) - received.rfind(b"\n") - 1)
+            self._fed = rest
             self._put(lines)
 
     def end(self) -> None:
         """Finish after a broken connection: a last line that is not complete JSON counts as cut."""
         for line in self._splitter.rest():
             if _is_complete(line):
+                self.consumed += self._fed
                 self._put([line])
             else:
                 self._traffic.cut += 1
@@ -217,12 +237,17 @@ class Lines:
     def close(self) -> None:
         """Finish at the end of a file: its last line needs no line end."""
         if rest := self._splitter.rest():
+            self.consumed += self._fed
             self._put(rest)
 
     def _put(self, lines: list[bytes | None]) -> None:
-        self._inbox.put(Block(self._source, self._next, lines))
+        self._inbox.put(Block(self._source, self._next, lines, self.after(self.consumed)))
         self._next += len(lines)
         self._traffic.lines += len(lines)
+
+
+def _no_position(_consumed: int) -> object:
+    return None
 
 
 def _is_complete(line: bytes | None) -> bool:

@@ -1,20 +1,22 @@
 """Streams from live places: facts with their own times, or stamped by a clock."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Self
+from typing import Any, Self
 
+from larspark.base.atoms import Atom
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
+from larspark.base.terms import Constant
 from larspark.feeds.byte_source import known_format, suffix_format
 from larspark.feeds.formats.csv_layout import CsvLayout
 from larspark.feeds.formats.jsonl import LineReader
 from larspark.feeds.formats.line_readers import line_reader
-from larspark.feeds.live.inbox import INBOX_BYTES, PATIENCE_SECONDS, Inbox, Traffic
+from larspark.feeds.live.inbox import INBOX_BYTES, PATIENCE_SECONDS, Block, Inbox, Traffic
 from larspark.feeds.live.places import is_live, parse_place
 from larspark.feeds.live.wall_clock import Clock, ClockOrder
-from larspark.feeds.ordering import Blocks, row_batches
+from larspark.feeds.ordering import Blocks, RowOrder, row_batches
 from larspark.feeds.reading import OnError, Options, Reading
 from larspark.feeds.stream import Stream, stream_mappings
 from larspark.feeds.time_options import (
@@ -37,6 +39,11 @@ class LiveStream(Stream):
     `format` is `jsonl`, or `csv` or `tsv`; by default that of the suffix. CSV and JSON objects that
     do not hold atoms need a mapping to atoms, such as `map="time -> temp(sensor, value)"`, with a
     clock also `map="temp(sensor, value)"`.
+
+    With `owner`, the name of a run, the stream can be paused and go on: `checkpoint` gives what
+    `resume` takes, in another process. `at_rest` is called whenever all facts that were delivered
+    are processed, idle if nothing has come since; it returns after how many seconds it wants to be
+    called again.
     """
 
     def __init__(
@@ -55,6 +62,7 @@ class LiveStream(Stream):
         retry: bool = True,
         queue: int = INBOX_BYTES,
         say: Callable[[str], None] | None = None,
+        owner: str | None = None,
     ) -> None:
         parsed = parse_place(place)
         suffix = None if is_live(place) else suffix_format(PurePath(place))
@@ -73,7 +81,25 @@ class LiveStream(Stream):
         # Formats that cannot be read line by line are an error at once.
         self._reader_of(None)
         self._inbox = Inbox(self._now, queue)
-        self._source = parsed.source(retry)
+        if owner is not None and self._form != "jsonl":
+            # The names of the columns stand at the beginning, which is not read again.
+            raise LarsparkError(Problem("L302", f"{parsed.name} is {self._form}: {_ONLY_JSON}"))
+        durable = None if owner is None else parsed.durable_source(retry, owner)
+        self._durable = durable
+        self._source = durable or parsed.source(retry)
+        self._owned = owner is not None
+        if self._owned and durable is None:
+            self.traffic.say(
+                f"{parsed.name} cannot give lines again: "
+                "what it gave after the last commit is lost when the run is killed"
+            )
+        self.at_rest: Callable[[bool], float | None] = _no_rest
+        self._after: Any = None
+        self._position: Any = None
+        self._begun_part = False
+        self._blocks_taken = 0
+        self._order: RowOrder | ClockOrder | None = None
+        self._resumed: Mapping[str, Any] | None = None
         self._begun = False
         self.stopped = False
         options = reading_options(clock or tick, on_error, lateness)
@@ -87,7 +113,9 @@ class LiveStream(Stream):
         if self._length is None:
             return None
         if self._clock is None:
-            self._clock = Clock(self._length, self._start)
+            least = 0 if self._resumed is None else self._resumed["newest"]
+            start = self._start if self._resumed is None or self._start is None else least
+            self._clock = Clock(self._length, start, least)
             self._first = self._clock.now()
         return max(0, self._first - self.options.lateness)
 
@@ -95,6 +123,49 @@ class LiveStream(Stream):
         """End the stream; facts that have arrived are still delivered. Safe in a signal handler."""
         self.stopped = True
         self._inbox.stop()
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Where the stream is at rest, as JSON values."""
+        if self._durable is not None and self._after is not None:
+            self._position = self._durable.position(self._after)
+        held_back = [] if self._order is None else self._order.held_back
+        reading = self._reading
+        return {
+            "position": self._position,
+            "newest": 0 if self._order is None else self._order.newest,
+            "held back": [[t, [[a.predicate, *a.args] for a in atoms]] for t, atoms in held_back],
+            "counts": [reading.facts, reading.late, reading.skipped],
+            "times": [reading.first_t, reading.last_t],
+            "timestamps": reading.timestamps(),
+        }
+
+    def resume(self, checkpoint: Mapping[str, Any]) -> None:
+        """Before the reading: go on where another stream was at rest."""
+        self._resumed = checkpoint
+        self._position = checkpoint["position"]
+        if self._durable is not None:
+            self._durable.resume(self._position)
+
+    def committed(self) -> None:
+        """The last checkpoint is on the disk."""
+        if self._durable is not None and self._after is not None:
+            self._durable.committed(self._after)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the source may give nothing more before the next commit."""
+        return self._durable is not None and self._durable.waiting
+
+    @property
+    def paused(self) -> bool:
+        """Whether the stream was stopped and can go on later."""
+        return self.stopped and self._owned
+
+    @property
+    def progress(self) -> object:
+        """Something that changes whenever the stream has moved on."""
+        reading = self._reading
+        return (self._blocks_taken, reading.facts, reading.skipped, reading.last_t)
 
     def refuse(self, problem: Problem) -> None:
         """Count a delivered fact that the program refuses."""
@@ -130,20 +201,66 @@ class LiveStream(Stream):
             raise LarsparkError(Problem("L317", message))
         self._begun = True
         self.begin()
+        order = self._new_order(options, reading)
         feeding = threading.Thread(target=self._feed, name="larspark feeder", daemon=True)
         feeding.start()
         try:
             if self._clock is None:
                 reader = self._reader_of(options.tick)
-                reading.timestamps = lambda: reader.timestamps
-                yield from row_batches(self._blocks(reader), self.name, options, reading)
+                self._note_timestamps(reading, reader)
+                blocks = self._blocks(reader)
+                yield from row_batches(blocks, self.name, options, reading, order)
             else:
                 yield from self._clock_batches(self._clock, self._first, options, reading)
+        except _PausedError:
+            pass
+        else:
             if self._inbox.failure is not None:
                 raise self._inbox.failure
         finally:
             self._inbox.stop()
             feeding.join(PATIENCE_SECONDS)
+            if self._durable is not None:
+                self._durable.close()
+
+    def _note_timestamps(self, reading: Reading, reader: LineReader) -> None:
+        """Whether times came as timestamps, now or before the stream was paused."""
+        before = self._resumed is not None and bool(self._resumed["timestamps"])
+        reading.timestamps = lambda: before or reader.timestamps
+
+    def _new_order(self, options: Options, reading: Reading) -> RowOrder | None:
+        """The order of the facts, which goes on with those that were held back."""
+        if self._clock is not None:
+            self._order = ClockOrder(self._clock, options, reading)
+            rows = None
+        else:
+            self._order = rows = RowOrder(self.name, options, reading)
+        if self._resumed is not None:
+            saved = self._resumed
+            reading.facts, reading.late, reading.skipped = saved["counts"]
+            reading.first_t, reading.last_t = saved["times"]
+            held_back = [(t, [_atom(*each) for each in atoms]) for t, atoms in saved["held back"]]
+            self._order.resume(saved["newest"], held_back)
+        return rows
+
+    def _rest(self, idle: bool = False) -> float | None:
+        """Everything that was taken from the queue is processed, unless it is a part of a whole."""
+        if self._durable is not None and self._begun_part:
+            return None
+        return self.at_rest(idle)
+
+    def _taken(self, block: Block) -> None:
+        """A block is about to be processed."""
+        self._blocks_taken += 1
+        self._begun_part = block.after is None
+        if block.after is not None:
+            self._after = block.after
+
+    def _pause(self, over: bool) -> None:
+        """A stream that is stopped, and can go on later, keeps what it holds back."""
+        if over and self.paused and self._inbox.failure is None:
+            self._rest()
+            raise _PausedError
 
     def _reader_of(self, tick: int | None) -> LineReader:
         clocked = self._length is not None
@@ -162,24 +279,33 @@ class LiveStream(Stream):
 
     def _blocks(self, reader: LineReader) -> Blocks:
         over = False
+        blocks: Sequence[tuple[int, Block]] = ()
         while not over:
-            blocks, _, over = self._inbox.take(None)
+            blocks, _, over = self._inbox.take(self._rest(not blocks))
             for _, block in blocks:
+                self._taken(block)
                 yield reader.arrivals(block.lines, block.first, block.source)
+            self._pause(over)
 
     def _clock_batches(
         self, clock: Clock, first: int, options: Options, reading: Reading
     ) -> Iterator[AnyBatch]:
         """A batch for every time point, with or without facts, and more when facts arrive."""
         reader = self._reader_of(options.tick)
-        reading.timestamps = lambda: reader.timestamps
-        order = ClockOrder(clock, options, reading)
+        self._note_timestamps(reading, reader)
+        order = self._order
+        if not isinstance(order, ClockOrder):
+            raise TypeError("a stream with a clock is ordered by it")
         order.move(first)
         yield from order.release()
         over = False
+        blocks: Sequence[tuple[int, Block]] = ()
         while not over:
-            blocks, now, over = self._inbox.take(clock.seconds_left())
+            rest = self._rest(not blocks)
+            left = clock.seconds_left()
+            blocks, now, over = self._inbox.take(left if rest is None else min(rest, left))
             for stamp, block in blocks:
+                self._taken(block)
                 order.move(stamp)
                 arrivals = reader.arrivals(block.lines, block.first, block.source, stamp)
                 while (refused := order.take(arrivals, block.source)) is not None:
@@ -190,4 +316,20 @@ class LiveStream(Stream):
                 yield from order.release()
             order.move(now)
             yield from order.release()
+            self._pause(over)
         yield from order.release(everything=True)
+
+
+_ONLY_JSON = "a run with a state reads JSON Lines only"
+
+
+class _PausedError(Exception):
+    """The stream is stopped where it can go on later."""
+
+
+def _no_rest(idle: bool) -> float | None:
+    return None
+
+
+def _atom(predicate: str, *args: Constant) -> Atom:
+    return Atom(predicate, args)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import threading
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.live.address import Address, LineSink, LineSource, LivePlace
-from larspark.feeds.live.inbox import POLL_SECONDS, Inbox, Lines, Traffic, keep_connected
+from larspark.feeds.live.address import Address, DurableSource, LineSink, LineSource, LivePlace
+from larspark.feeds.live.inbox import POLL_SECONDS, Block, Inbox, Lines, Traffic, keep_connected
 from larspark.feeds.reading import Refused
 
 if TYPE_CHECKING:
@@ -57,6 +59,9 @@ class MqttPlace(LivePlace):
     def source(self, retry: bool) -> LineSource:
         return MqttSubscriber(self, retry)
 
+    def durable_source(self, retry: bool, owner: str) -> DurableSource:
+        return DurableSubscriber(self, retry, owner)
+
     def sink(self) -> LineSink:
         return MqttPublisher(self)
 
@@ -98,10 +103,10 @@ class MqttSubscriber:
     broker that has lost the session is counted.
     """
 
-    def __init__(self, place: MqttPlace, retry: bool) -> None:
+    def __init__(self, place: MqttPlace, retry: bool, owner: str | None = None) -> None:
         self._place = place
         self._retry = retry
-        self._client_name = f"larspark-{secrets.token_hex(8)}"
+        self._client_name = f"larspark-{owner or secrets.token_hex(8)}"
         # A missing package is reported here, not in the reader thread.
         self._client = make_client(place, name=self._client_name, clean=False)
         self._refusal: LarsparkError | None = None
@@ -118,7 +123,10 @@ class MqttSubscriber:
             traffic.up(place.name)
             if not flags.session_present:
                 traffic.forgotten += traffic.breaks > 0
+                self._lost_session(traffic)
                 client.subscribe(place.topic, QOS)
+            else:
+                self._found_session(traffic)
 
         def on_subscribe(_: Client, __: Any, ___: int, reasons: Any, ____: Any) -> None:
             if any(reason.is_failure for reason in reasons):
@@ -127,12 +135,15 @@ class MqttSubscriber:
 
         def on_message(_: Client, __: Any, message: MQTTMessage) -> None:
             traffic.again += message.dup
+            if not self._accept(message):
+                return
             topic = f"{broker}/{_topic(message)}"
             lines = Lines(topic, inbox, traffic)
             # Piece by piece, so that a message of any size waits for room in the queue.
             for start in range(0, len(message.payload), _PIECE):
                 lines.feed(bytes(message.payload[start : start + _PIECE]))
             lines.close()
+            self._arrived(inbox, topic)
 
         def on_unsubscribe(*_: Any) -> None:
             self._subscribed = False
@@ -141,6 +152,7 @@ class MqttSubscriber:
             client.connect(place.host, place.port, KEEPALIVE_SECONDS)
             while not inbox.stopping.is_set():
                 self._step(POLL_SECONDS)
+                self._acknowledge()
             self._leave()
 
         client.on_connect = on_connect
@@ -148,6 +160,22 @@ class MqttSubscriber:
         client.on_message = on_message
         client.on_unsubscribe = on_unsubscribe
         keep_connected(talk, place.name, inbox, traffic, self._retry)
+
+    def _lost_session(self, traffic: Traffic) -> None:
+        """The broker has no session of this client."""
+
+    def _found_session(self, traffic: Traffic) -> None:
+        """The broker has kept the session of this client, and its subscription."""
+
+    def _accept(self, message: MQTTMessage) -> bool:
+        """Whether a message is to be read; one that was read before is not."""
+        return True
+
+    def _arrived(self, inbox: Inbox, topic: str) -> None:
+        """All lines of a message are in the queue."""
+
+    def _acknowledge(self) -> None:
+        """Acknowledge what is to be acknowledged; paho does that when a message has arrived."""
 
     def _step(self, seconds: float) -> None:
         result = self._client.loop(seconds)
@@ -173,6 +201,115 @@ class MqttSubscriber:
 
     def _refuse(self, why: str) -> None:
         self._refusal = LarsparkError(Problem("L321", f"{self._place.name}: {why}"))
+
+
+class _Message(NamedTuple):
+    """A message by its number among all that arrived, and as its broker tells it from others."""
+
+    number: int
+    packet: int
+    quality: int
+    digest: str
+
+
+# Messages that were acknowledged so many commits ago may be delivered again after a crash: the
+# acknowledgement may not have reached the broker.
+_REMEMBERED_COMMITS = 3
+
+
+class DurableSubscriber(MqttSubscriber):
+    """Reads the messages of a topic for a run that goes on after a crash.
+
+    A message is acknowledged when what came of it is committed. The session of the run stays at the
+    broker, which delivers what was not acknowledged again, under the same packet identifier, and
+    what was published meanwhile. A message that was committed before is acknowledged and not read.
+    """
+
+    def __init__(self, place: MqttPlace, retry: bool, owner: str) -> None:
+        super().__init__(place, retry, owner)
+        self._client.manual_ack_set(True)
+        self._lock = threading.Lock()
+        self._number = 0
+        self._unacknowledged: deque[_Message] = deque()
+        # What was committed and acknowledged lately, commit by commit; and what is to be
+        # acknowledged now.
+        self._committed: deque[list[_Message]] = deque(maxlen=_REMEMBERED_COMMITS)
+        self._due: list[_Message] = []
+        self._resumed = False
+        # Messages of earlier processes that may come again.
+        self._known: set[tuple[int, str]] = set()
+
+    def resume(self, position: Any) -> None:
+        self._resumed = True
+        self._known = {(int(packet), str(digest)) for packet, digest in position or ()}
+
+    def position(self, after: Any) -> Any:
+        with self._lock:
+            taken = [m for m in self._unacknowledged if m.number <= after]
+            earlier = [message for group in self._committed for message in group]
+        return [[m.packet, m.digest] for m in (*earlier, *taken) if m.quality]
+
+    @property
+    def waiting(self) -> bool:
+        """A broker sends only so many messages before some are acknowledged."""
+        return bool(self._unacknowledged)
+
+    def committed(self, after: Any) -> None:
+        with self._lock:
+            group: list[_Message] = []
+            while self._unacknowledged and self._unacknowledged[0].number <= after:
+                group.append(self._unacknowledged.popleft())
+            if group:
+                self._committed.append(group)
+                self._due += group
+
+    def close(self) -> None:
+        """Send the last acknowledgements; the session stays at the broker."""
+        with suppress(OSError):
+            self._acknowledge()
+            self._client.loop(POLL_SECONDS)
+            self._client.disconnect()
+
+    def _accept(self, message: MQTTMessage) -> bool:
+        digest = hashlib.sha256(message.payload).hexdigest()[:16]
+        if message.dup and message.qos:
+            key = (message.mid, digest)
+            with self._lock:
+                underway = {(m.packet, m.digest) for m in self._unacknowledged}
+                earlier = {(m.packet, m.digest) for group in self._committed for m in group}
+            if key in underway:
+                return False
+            if key in self._known or key in earlier:
+                self._known.discard(key)
+                self._client.ack(message.mid, message.qos)
+                return False
+        self._number += 1
+        self._pending = _Message(self._number, message.mid, message.qos, digest)
+        return True
+
+    def _arrived(self, inbox: Inbox, topic: str) -> None:
+        with self._lock:
+            self._unacknowledged.append(self._pending)
+        # An empty block behind the lines carries the position.
+        inbox.put(Block(topic, 1, [], self._pending.number))
+
+    def _acknowledge(self) -> None:
+        with self._lock:
+            due, self._due = self._due, []
+        for message in due:
+            self._client.ack(message.packet, message.quality)
+
+    def _lost_session(self, traffic: Traffic) -> None:
+        if self._resumed:
+            traffic.gap(f"the broker of {self._place.name} has lost the session of this run")
+        self._resumed = True
+
+    def _found_session(self, traffic: Traffic) -> None:
+        self._resumed = True
+        traffic.say(f"listening to {self._place.name}, in the session of this run")
+
+    def _leave(self) -> None:
+        """The connection stays until the last commit."""
 
 
 def _topic(message: MQTTMessage) -> str:

@@ -1,16 +1,16 @@
 """Writing of live runs: answers to live places, and recordings of the facts."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
 
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live.address import LineSink
 from larspark.feeds.live.inbox import Block, Inbox, Traffic
 from larspark.feeds.live.places import parse_place
+from larspark.feeds.output_file import OutputFile
 from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.feeds.write import fact_line
 
@@ -21,37 +21,27 @@ class Recording:
     A replay of a recording gives the answers of the run: it has the same first and last time point.
     """
 
-    def __init__(self, out: IO[str], times: TimeFormat = POINTS) -> None:
+    def __init__(self, out: OutputFile, times: TimeFormat = POINTS) -> None:
         self._out = out
         self._times = times
-        self._last_t: int | None = None
-
-    @classmethod
-    @contextmanager
-    def to(cls, path: Path, times: TimeFormat = POINTS) -> Iterator["Recording"]:
-        """A recording in a file, which replaces an older one."""
-        try:
-            with path.open("w", encoding="utf-8") as out:
-                yield cls(out, times)
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise LarsparkError(Problem("L324", f"cannot write {path}: {why}")) from None
+        self.last_t: int | None = None
 
     def add(self, batch: AnyBatch) -> None:
         """Write the facts of a batch."""
         lines: list[str] = []
         for t, atom, _ in batch.rows():
             lines.append(fact_line(t, atom, self._times) + "\n")
-            self._last_t = t
-        if batch.last_t is not None and batch.last_t != self._last_t:
+            self.last_t = t
+        if batch.last_t is not None and batch.last_t != self.last_t:
             lines.append(f'{{"t": {self._times.json(batch.last_t)}}}\n')
-            self._last_t = batch.last_t
+            self.last_t = batch.last_t
         self._out.write("".join(lines))
         self._out.flush()
 
 
 # How long the last lines may take after the run has ended.
 LAST_LINES_SECONDS = 10.0
+_DRAIN_SECONDS = 0.01
 _SINK_BYTES = 4 << 20
 
 
@@ -82,6 +72,16 @@ class Sink:
         if self._written:
             self._queue.put(Block("", self._lines, self._written))
             self._written = []
+
+    def drain(self) -> None:
+        """Wait until all lines are delivered; raises the error that ended the sending, if any."""
+        self.flush()
+        while self._line_sink.delivered < self._lines:
+            if self._queue.failure is not None:
+                raise self._queue.failure
+            if not self._thread.is_alive():
+                return
+            time.sleep(_DRAIN_SECONDS)
 
     def close(self) -> None:
         """Wait until the last lines are delivered; an error if they are not."""

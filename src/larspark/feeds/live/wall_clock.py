@@ -1,7 +1,7 @@
 """Time points by the system clock."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import repeat
 
@@ -20,17 +20,20 @@ class Clock:
     With `start`, the current time point is `start` when the clock is made. The clock is monotonic:
     adjustments of the system clock do not affect it.
 
+    With `least`, it is not before that, so that time does not go back.
+
     >>> Clock(3_600_000_000, start=7).now()
     7
     """
 
-    def __init__(self, length: int, start: int | None = None) -> None:
+    def __init__(self, length: int, start: int | None = None, least: int = 0) -> None:
         if length < 1:
             message = f"a time point cannot last {length} microseconds"
             raise LarsparkError(Problem("L318", message, hint="it lasts 1 or more"))
         self.length = length
         self.counted = start is not None
-        self._offset = time.time_ns() // 1000 if start is None else start * length
+        begin = time.time_ns() // 1000 if start is None else start * length
+        self._offset = max(begin, least * length)
         self._began = time.monotonic_ns()
 
     def now(self) -> int:
@@ -58,6 +61,22 @@ class ClockOrder:
         self._now = 0
         self._waiting: dict[int, list[Atom]] = {}
         self._times: list[int] = []
+
+    @property
+    def held_back(self) -> list[tuple[int, list[Atom]]]:
+        """The facts of time points that are not released yet."""
+        return sorted(self._waiting.items())
+
+    @property
+    def newest(self) -> int:
+        """The current time point."""
+        return self._now
+
+    def resume(self, newest: int, held_back: Iterable[tuple[int, list[Atom]]]) -> None:
+        """Go on where another order stopped."""
+        self._now = newest
+        self._waiting = dict(held_back)
+        self._times = sorted(self._waiting)
 
     def move(self, now: int) -> None:
         """Set the current time point."""

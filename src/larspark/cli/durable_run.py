@@ -1,0 +1,168 @@
+"""Live runs that go on after a crash: what a commit holds, and when it is written."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import typer
+
+from larspark import api
+from larspark.base.problems import LarsparkError, Problem
+from larspark.cli.answer_format import AnswerFormat
+from larspark.feeds.live import LiveStream, Recording
+from larspark.feeds.output_file import OutputFile
+from larspark.run.commits import Commit, Commits
+from larspark.run.protocol import Settings
+from larspark.run.replay import PausedError
+from larspark.run.session import Session, read_session
+from larspark.show.terminal import Writer, say
+
+# A source that waits for a commit gets it when nothing has come for so long.
+_IDLE_SECONDS = 0.02
+
+
+class DurableRun:
+    """The commits of one run: read at its beginning, written while it is at rest."""
+
+    def __init__(self, commits: Commits, seconds: float, options: dict[str, Any]) -> None:
+        self._commits = commits
+        self._seconds = seconds
+        self.found = commits.newest()
+        for name in commits.damaged:
+            say(f"{name} is damaged: going on from the commit before it")
+        if self.found is not None:
+            _check_options(self.found.options, options)
+            options = self.found.options
+        self._options = {"owner": token_hex(8), **options}
+        self._number = 0 if self.found is None else self.found.number
+        self._files: dict[str, OutputFile] = {}
+        self._recording: Recording | None = None
+        self._drain: Callable[[], None] = _nothing
+        self._progress: object = None
+        self._due = 0.0
+
+    @property
+    def owner(self) -> str:
+        """The name of the run, by which brokers know it."""
+        return str(self._options["owner"])
+
+    def settings(self, settings: Settings) -> Settings:
+        """The settings of the run when it began."""
+        return settings if self.found is None else read_session(self.found.session)[0].settings
+
+    def length(self, name: str) -> int | None:
+        """How long a file was at the last commit; None before the first one."""
+        return None if self.found is None else self.found.lengths.get(name, 0)
+
+    def add_file(self, name: str, file: OutputFile) -> None:
+        """A file that is written to, whose length is committed."""
+        self._files[name] = file
+
+    def add_recording(self, recording: Recording) -> None:
+        self._recording = recording
+        if self.found is not None:
+            recording.last_t = self.found.answers[1]
+
+    def drain_first(self, drain: Callable[[], None]) -> None:
+        """What delivers all lines of a live sink, which is called before every commit."""
+        self._drain = drain
+
+    def begin(self, stream: LiveStream, session: Session, answers: AnswerFormat) -> None:
+        """Let everything go on from the last commit, and write others from now on."""
+        self._stream, self._session, self._answers = stream, session, answers
+        if self.found is not None:
+            session.restore(self.found.session)
+            answers.restore(self.found.answers[0])
+        else:
+            # From now on the files belong to the run.
+            self._commit(finished=False)
+        self._progress = stream.progress
+        self._due = time.monotonic() + self._seconds
+        stream.at_rest = self._rest
+
+    def finish(self) -> None:
+        """The run has come to its end."""
+        self._commit(finished=True)
+
+    def _rest(self, idle: bool) -> float | None:
+        """Commit if it is time to; returns after how many seconds it will be."""
+        stream = self._stream
+        if stream.progress == self._progress:
+            return None
+        left = self._due - time.monotonic()
+        if left > 0 and not (stream.paused or (idle and stream.waiting)):
+            return min(left, _IDLE_SECONDS) if stream.waiting else left
+        self._commit(finished=False)
+        self._progress = self._stream.progress
+        self._due = time.monotonic() + self._seconds
+        return None
+
+    def _commit(self, *, finished: bool) -> None:
+        self._drain()
+        lengths = {name: file.sync() for name, file in self._files.items()}
+        self._number += 1
+        recorded = None if self._recording is None else self._recording.last_t
+        commit = Commit(
+            self._number,
+            self._options,
+            self._stream.checkpoint(),
+            [self._answers.save(), recorded],
+            lengths,
+            finished,
+            self._session.save(),
+        )
+        self._commits.write(commit, self._session.identity)
+        self._stream.committed()
+
+
+def _nothing() -> None:
+    """Nothing is to be delivered."""
+
+
+def _check_options(committed: dict[str, Any], given: dict[str, Any]) -> None:
+    """Refuse options with which the run would not go on but be another one."""
+    for name, value in given.items():
+        if committed.get(name) != value:
+            message = f"the run in this directory has the option {name} {committed.get(name)}"
+            hint = "give the same options, or another directory for another run"
+            raise LarsparkError(Problem("L430", f"{message}, not {value}", hint=hint))
+
+
+@contextmanager
+def durable_run(
+    directory: Path | None, commit_every: str, options: dict[str, Any]
+) -> Iterator[DurableRun | None]:
+    """The run that has its state in a directory; None without one."""
+    if directory is None:
+        yield None
+        return
+    length = api.parse_tick(commit_every)
+    commits = Commits(directory)
+    with commits.locked():
+        run = DurableRun(commits, length.microseconds / 1_000_000, options)
+        if run.found is not None and run.found.finished:
+            say("this run is finished; another one needs another directory")
+            raise typer.Exit
+        yield run
+
+
+@contextmanager
+def durable_answers(
+    durable: DurableRun | None,
+    stream: LiveStream | None,
+    session: Session | None,
+    answers: AnswerFormat,
+    out: Writer,
+) -> Iterator[None]:
+    """In this context the answers of a run are written, with commits if it is a durable one."""
+    if durable is None or stream is None or session is None:
+        yield
+        return
+    durable.drain_first(out.drain)
+    durable.begin(stream, session, answers)
+    with suppress(PausedError):
+        yield
+        durable.finish()
