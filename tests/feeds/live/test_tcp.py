@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from larspark.base.problems import LarsparkError
-from larspark.feeds.live import LiveStream
+from larspark.feeds.live import LiveStream, tcp
 
 HOUR = 3_600_000_000
 
@@ -148,8 +148,9 @@ def listen(**options: object) -> tuple[LiveStream, "threading.Event", list[int]]
     ready, ports = threading.Event(), []
 
     def say(text: str) -> None:
-        ports.append(int(text.rpartition(":")[2]))
-        ready.set()
+        if text.startswith("listening on"):
+            ports.append(int(text.rpartition(":")[2]))
+            ready.set()
 
     return LiveStream("tcp://:0", say=say, **options), ready, ports
 
@@ -276,3 +277,22 @@ def test_bytes_of_any_kind_leave_the_facts_among_them_alone(seed):
 
 def fact_line(number: int) -> bytes:
     return f'{{"atom": "q({number})"}}'.encode()
+
+
+def test_clients_that_say_nothing_do_not_lock_others_out(monkeypatch):
+    monkeypatch.setattr(tcp, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(tcp, "SILENT_SECONDS", 0.2)
+    stream, ready, ports = listen()
+    found: list[str] = []
+    reading = threading.Thread(target=lambda: found.extend(text for _, text in texts(stream)))
+    reading.start()
+    assert ready.wait(20)
+    address = ("127.0.0.1", ports[0])
+    silent = [socket.create_connection(address) for _ in range(12)]
+    with socket.create_connection(address) as client:
+        client.sendall(b'{"t": 1, "atom": "p(1)"}\n')
+        stop_after(stream, 1)
+    reading.join(20)
+    assert found == ["p(1)"]
+    for link in silent:
+        link.close()

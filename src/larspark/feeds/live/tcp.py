@@ -3,7 +3,9 @@
 import select
 import selectors
 import socket
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -17,6 +19,8 @@ _RECEIVE = 1 << 16
 CONNECT_SECONDS = 10.0
 # Each connection may hold an unfinished line, so their number bounds the memory.
 MOST_CONNECTIONS = 100
+# When all of them are taken, one that was silent for so long makes room for a new client.
+SILENT_SECONDS = 10.0
 _THIS_MACHINE = "127.0.0.1"
 
 
@@ -93,26 +97,59 @@ class TcpListener:
             host, port = server.getsockname()[:2]
             traffic.say(f"listening on {host}:{port}")
             selector.register(server, selectors.EVENT_READ)
-            senders: dict[socket.socket, Lines] = {}
+            senders: dict[socket.socket, _Sender] = {}
             while not inbox.stopping.is_set():
                 for key, _ in selector.select(POLL_SECONDS):
                     link = key.fileobj
                     if isinstance(link, socket.socket) and link in senders:
-                        if not _receive(link, senders[link]):
+                        sender = senders[link]
+                        sender.heard = time.monotonic()
+                        if not _receive(link, sender.lines):
                             selector.unregister(link)
-                            senders.pop(link).end()
+                            senders.pop(link).lines.end()
                             link.close()
                     elif len(senders) >= MOST_CONNECTIONS:
-                        # New clients wait in the backlog until another one disconnects.
-                        inbox.stopping.wait(POLL_SECONDS)
+                        silent = _longest_silent(senders)
+                        if silent is None:
+                            # New clients wait in the backlog until another one disconnects.
+                            inbox.stopping.wait(POLL_SECONDS)
+                            continue
+                        selector.unregister(silent)
+                        traffic.say(f"{senders[silent].name} was silent and makes room for another")
+                        senders.pop(silent).lines.end()
+                        silent.close()
                     elif (client := accepted(server)) is not None:
-                        sender, name = client
-                        senders[sender] = Lines(name, inbox, traffic)
+                        accepted_link, name = client
+                        lines = Lines(name, inbox, traffic)
+                        senders[accepted_link] = _Sender(name, lines, time.monotonic())
                         traffic.connections += 1
-                        selector.register(sender, selectors.EVENT_READ)
-            for link, lines in senders.items():
-                lines.end()
+                        selector.register(accepted_link, selectors.EVENT_READ)
+            for link, sender in senders.items():
+                sender.lines.end()
                 link.close()
+
+
+@dataclass(slots=True)
+class _Sender:
+    """A client, and when it was heard last."""
+
+    name: str
+    lines: Lines
+    heard: float
+
+    @property
+    def host(self) -> str:
+        return self.name.rpartition(":")[0]
+
+
+def _longest_silent(senders: Mapping[socket.socket, _Sender]) -> socket.socket | None:
+    """The connection to give up for a new one: a silent one of the host that has most of them."""
+    count = Counter(sender.host for sender in senders.values())
+    latest = time.monotonic() - SILENT_SECONDS
+    silent = [(link, sender) for link, sender in senders.items() if sender.heard <= latest]
+    if not silent:
+        return None
+    return min(silent, key=lambda pair: (-count[pair[1].host], pair[1].heard))[0]
 
 
 def accepted(server: socket.socket) -> tuple[socket.socket, str] | None:
