@@ -1,6 +1,7 @@
 """Timestamps in, timestamps out: every command, and the Python names."""
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from tests.in_process import larspark
 
 import larspark as lp
 from larspark.feeds.live import Recording
+from larspark.feeds.output_file import OutputFile
 
 PROGRAM = "#tick 1 min. hot(M) :- [3 min] some temp(M, V), V > 90."
 CSV = """time,machine,value
@@ -156,6 +158,7 @@ def test_python_takes_and_gives_timestamps() -> None:
 
 
 def test_a_recording_without_timestamps_is_of_integers(tmp_path: Path) -> None:
-    with Recording.to(tmp_path / "kept.jsonl") as kept:
+    with closing(OutputFile(tmp_path / "kept.jsonl")) as file:
+        kept = Recording(file)
         kept.add(next(lp.Stream.of([(7, "p")]).batches()))
     assert (tmp_path / "kept.jsonl").read_text() == '{"t": 7, "atom": "p"}\n'
