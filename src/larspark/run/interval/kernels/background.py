@@ -9,6 +9,7 @@ import atexit
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import IO, Any
 
 _WORKER = "larspark.run.interval.kernels.compile_worker"
@@ -57,14 +58,16 @@ class BackgroundCompiler:
         if self._process is None:
             if not sys.executable:
                 raise OSError("there is no Python to start")
-            paths = os.pathsep.join(path for path in sys.path if path)
+            paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", _WORKER],
+                # Without `-P` modules of the current directory would come first.
+                [sys.executable, "-P", "-m", _WORKER],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 text=True,
                 env={**os.environ, "PYTHONPATH": paths},
+                cwd=Path(__file__).parent,
                 # An interrupt is meant for the program, not for the compilation.
                 start_new_session=True,
             )
