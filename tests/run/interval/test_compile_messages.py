@@ -14,7 +14,7 @@ import pytest
 
 from larspark.run.interval.kernels import compile as kernels
 from larspark.run.interval.kernels import compiled_cache
-from larspark.run.interval.kernels.background import BackgroundCompiler
+from larspark.run.interval.kernels.background_compiler import BackgroundCompiler
 
 
 class Recorder:

@@ -10,7 +10,7 @@ from larspark.language.dialects.sparql.query_text import (
     blanked,
     query_tokens,
 )
-from larspark.language.dialects.sparql.stream_query import Emission, StreamQuery, StreamWindow
+from larspark.language.dialects.sparql.rdf_query import Emission, StreamQuery, StreamWindow
 from larspark.language.query_options import QueryOptions
 from larspark.language.source import Source
 

@@ -18,9 +18,14 @@ from larspark.base.rdf_terms import DATA, STREAMED, iri_text
 from larspark.base.terms import NOW, Arithmetic, Term, Variable, Wildcard
 from larspark.language.collector import has_errors
 from larspark.language.dialects.sparql.branches import Branch, TooManyBranchesError
-from larspark.language.dialects.sparql.patterns import UNBOUND, Patterns, UnsupportedError, term_of
+from larspark.language.dialects.sparql.graph_patterns import (
+    UNBOUND,
+    Patterns,
+    UnsupportedError,
+    term_of,
+)
 from larspark.language.dialects.sparql.query_text import Places, QueryToken, query_tokens
-from larspark.language.dialects.sparql.stream_query import StreamQuery, StreamWindow
+from larspark.language.dialects.sparql.rdf_query import StreamQuery, StreamWindow
 from larspark.language.query_options import QueryOptions
 from larspark.language.source import Source
 from larspark.language.tree import (

@@ -13,7 +13,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from larspark.run.interval.kernels.background import BackgroundCompiler
+from larspark.run.interval.kernels.background_compiler import BackgroundCompiler
 from larspark.run.interval.kernels.compiled_cache import (
     discard_cached,
     is_cached,

@@ -1,6 +1,6 @@
 """The process in the background that compiles kernels: `python -m ...compile_worker`.
 
-It reads requests from standard input (see `background`) until that ends.
+It reads requests from standard input (see `background_compiler`) until that ends.
 """
 
 import os
