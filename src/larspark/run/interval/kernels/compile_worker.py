@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _type(text: str) -> Any:
-    """One of Numba's types, as `background.type_text` writes it."""
+    """One of Numba's types, as `background_compiler.type_text` writes it."""
     from numba import types
 
     name, *shape = text.split(".")
