@@ -45,6 +45,8 @@ def test_every_door_takes_a_table(frame, stream):
     tick = lp.Program.parse(PROGRAM).syntax.tick
     asked = lp.query(question, frame, map=MAP, at=AT, tick=tick)
     assert asked == lp.query(question, stream, at=AT) != []
+    assert asked == lp.query(question, frame, map=MAP, at=AT, tick="1 min")
+    assert asked == lp.query(question, frame, map=MAP, at=AT, tick=60_000_000)
     why = lp.explain(PROGRAM, "hot(m1)", frame, map=MAP, at=AT)
     assert why.holds
     assert why.to_json() == lp.explain(PROGRAM, "hot(m1)", stream, at=AT).to_json()

@@ -63,6 +63,14 @@ def test_a_file_without_a_header_is_told_how_to_name_its_columns():
     assert "hint: if the first line is no header, name the columns" in str(error.value)
 
 
+@pytest.mark.parametrize(("written", "named"), [(";", ";"), ("\t", "tab")])
+def test_a_wrong_delimiter_is_told_with_the_one_that_fits(written, named):
+    with pytest.raises(LarsparkError) as error:
+        shown(read(written.join(("time", "sensor", "value")) + "\n", delimiter=","))
+    assert f"hint: the delimiter seems to be `{named}`" in str(error.value)
+    assert "did you mean" not in str(error.value)
+
+
 def lines(text, mapping=MAP, tick=None, layout=CsvLayout(), source="here"):  # noqa: B008
     reader = CsvLines(parse_mappings(mapping, optional_time=True), tick, layout)
     found = reader.arrivals([line.encode() for line in text.split("\n")], 1, source, stamp=7)

@@ -160,7 +160,7 @@ BAD_LINES = [
         '{"t": "2013-01-01"}',
         3,
         'L311: the time "2013-01-01" is a timestamp, but the length of a time point is not known'
-        "\n  hint: set it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
+        "\n  hint: set it in the program, e.g. `#tick 1 s.`, or as `--tick 1s`, `tick=1_000_000`",
     ),
 ]
 

@@ -26,6 +26,20 @@ def from_json(records, mapping, **options):
     return Stream.read(io.StringIO(lines), format="jsonl", map=mapping, **options)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('[{"t": 1, "v": 2},\n{"t": 2, "v": 3}]\n', "; `jq -c '.[]'` does that with a list"),
+        ('[\n  {"t": 1, "v": 2}\n]\n', "; `jq -c '.[]'` does that with a list"),
+        ('{\n  "t": 1,\n  "v": 2\n}\n', "; `jq -c .` does that"),
+    ],
+)
+def test_json_over_several_lines_is_told_how_to_become_json_lines(text, hint):
+    with pytest.raises(LarsparkError) as error:
+        shown(Stream.read(io.StringIO(text), format="jsonl", map="t -> p(v)"))
+    assert f"hint: write one object on each line{hint}" in str(error.value)
+
+
 def from_csv(records, mapping, **options):
     out = io.StringIO()
     writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
@@ -71,7 +85,7 @@ def test_units_types_and_fields_are_parsed():
         ("t -> p(date(x))", "`date` is not a type of columns", "the types are text, number, integ"),
         ("s(t -> p", "found `-` where `)` is expected", ""),
         ("t -> p(a.)", "found `)` where a field is expected", ""),
-        ("p(a)", "found `(` where `->` is expected", ""),
+        ("p(a)", "found `(` where `->` is expected", "in a live run, `--clock 1s` takes the time"),
     ],
 )
 def test_wrong_units_and_types_are_refused(text, message, hint):

@@ -149,7 +149,7 @@ def test_timestamps_become_time_points_with_a_tick():
 
 def test_timestamps_without_a_tick_are_an_error():
     table = pa.table({"at": [datetime(2013, 1, 1)], "value": [1]})
-    hint = "\n  hint: set it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`"
+    hint = "\n  hint: set it in the program, e.g. `#tick 1 s.`, or as `--tick 1s`, `tick=1_000_000`"
     stream = Stream.from_table(table, map="at -> v(value)")
     assert failure(stream) == (
         "error L311: column `at` holds timestamps, "

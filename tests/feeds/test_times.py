@@ -60,7 +60,7 @@ def test_a_timestamp_without_a_tick_is_refused():
     assert (refused.value.code, refused.value.message, refused.value.hint) == (
         "L311",
         'the time "2013-01-01T05:00" is a timestamp, but the length of a time point is not known',
-        "set it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
+        "set it in the program, e.g. `#tick 1 s.`, or as `--tick 1s`, `tick=1_000_000`",
     )
 
 

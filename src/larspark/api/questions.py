@@ -182,7 +182,7 @@ def query(
     background: Iterable[Atom | str] = (),
     start: TimeLike | None = None,
     until: TimeLike | None = None,
-    tick: tree.Tick | None = None,
+    tick: tree.Tick | str | int | None = None,
     times: TimesAs = None,
     timezone: str | None = None,
 ) -> list[dict[str, Constant | datetime]]:
@@ -190,8 +190,13 @@ def query(
 
     A ground formula gives `[{}]` for yes and `[]` for no. Without `at` the question is asked at
     every time point, and the answers carry the time point as `t`. Where the stream has timestamps,
-    `t` and the variables of `@T` are timestamps, too.
+    `t` and the variables of `@T` are timestamps, too. `tick` is how long one time point lasts: text
+    such as `1 min`, or microseconds.
     """
+    if isinstance(tick, int):
+        tick = parse_tick(f"{tick} us")
+    elif isinstance(tick, str):
+        tick = parse_tick(tick)
     parsed = parse_formula(formula, tick=tick)
     problems = list(parsed.problems)
     if parsed.formula is not None:

@@ -20,6 +20,7 @@ from larspark.feeds.reading import Refused
 
 _SOURCE = "<map>"
 _EXAMPLE = "write `time -> temp(sensor, value)`"
+_TIMELESS = "; in a live run, `--clock 1s` takes the time of arrival"
 _COLUMN = re.compile(r"[^\W\d]\w*|`[^`]+`")
 _SPACE = re.compile(r"\s*")
 
@@ -185,7 +186,8 @@ class _Reader:
         self._skip()
         rest = self._text[self._position :]
         found = f"found `{rest[0]}`" if rest else "the mapping ends"
-        raise Refused("L303", f"{found} where {expected} is expected", _EXAMPLE, self._position)
+        hint = _EXAMPLE + (_TIMELESS if expected == "`->`" and rest.startswith("(") else "")
+        raise Refused("L303", f"{found} where {expected} is expected", hint, self._position)
 
     def _argument(self) -> Argument:
         self._skip()

@@ -126,5 +126,5 @@ def needs_tick(what: str) -> Refused:
     return Refused(
         "L311",
         f"{what}, but the length of a time point is not known",
-        "set it in the program, e.g. `#tick 1 s.`, or in Python, e.g. `tick=1_000_000`",
+        "set it in the program, e.g. `#tick 1 s.`, or as `--tick 1s`, `tick=1_000_000`",
     )

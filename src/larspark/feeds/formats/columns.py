@@ -22,6 +22,7 @@ from larspark.feeds.formats.cells import (
     typed_column,
     warn_of_text,
 )
+from larspark.feeds.formats.csv_layout import DELIMITERS
 from larspark.feeds.formats.time_columns import (
     TimeColumn,
     Times,
@@ -99,6 +100,10 @@ def _check(table: Table, mappings: tuple[Mapping, ...], tick: int | None) -> Non
     problems = missing_columns(names, table.schema.names, table.name)
     if table.text and problems and not {*names} & {*table.schema.names}:
         hint = "if the first line is no header, name the columns: `--columns time,sensor,value`"
+        other = _other_delimiter(table.schema.names, names)
+        if other is not None:
+            problems = [replace(problem, hint="") for problem in problems]
+            hint = f"the delimiter seems to be `{other}`: name it, or none to have it detected"
         problems = [replace(problem, hint=problem.hint or hint) for problem in problems]
     if not problems and not table.text:
         kinds = {field.name: field.type for field in table.schema}
@@ -110,6 +115,14 @@ def _check(table: Table, mappings: tuple[Mapping, ...], tick: int | None) -> Non
                 problems.append(Problem("L305", message))
     if problems:
         raise LarsparkError(problems)
+
+
+def _other_delimiter(columns: list[str], names: list[str]) -> str | None:
+    """The delimiter that a file with one column seems to have instead of the one it was given."""
+    if len(columns) != 1:
+        return None
+    fitting = (one for one in DELIMITERS if {*names} <= {*columns[0].split(one)})
+    return next(("tab" if one == "\t" else one for one in fitting), None)
 
 
 def _with_fields(table: Table, mappings: tuple[Mapping, ...]) -> Table:

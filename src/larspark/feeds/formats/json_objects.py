@@ -20,6 +20,8 @@ from larspark.feeds.reading import Refused
 from larspark.feeds.times import LARGE_TIME, time_point, warn_of_unit
 
 _SHOWN_FIELDS = 10
+_ONE_LINE = "write one object on each line"
+_UNROLLED = "; `jq -c '.[]'` does that with a list"
 
 
 class MappedObjects:
@@ -123,12 +125,17 @@ def _object(line: bytes | None) -> dict[str, Any] | None:
     try:
         record = orjson.loads(line or b"")
     except orjson.JSONDecodeError as error:
-        if text_of(line).strip():
-            raise Refused("L308", f"not JSON: {error.msg}", offset=error.pos) from None
-        return None
+        text = text_of(line).strip()
+        if not text:
+            return None
+        # A list or an object may go on in the next line.
+        hint = ""
+        if text.startswith("["):
+            hint = _ONE_LINE + _UNROLLED
+        elif text == "{":
+            hint = f"{_ONE_LINE}; `jq -c .` does that"
+        raise Refused("L308", f"not JSON: {error.msg}", hint, error.pos) from None
     if isinstance(record, dict):
         return record
-    hint = "write one object on each line"
-    if isinstance(record, list):
-        hint += "; `jq -c '.[]'` does that with a list"
+    hint = _ONE_LINE + (_UNROLLED if isinstance(record, list) else "")
     raise Refused("L308", f"{json_name(record)} is not an object", hint)
