@@ -3,6 +3,8 @@
 All of them can be written down: what `program_text` gives for them reads back as the same tree.
 """
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom, Signature
@@ -72,6 +74,10 @@ _names = st.one_of(
     st.sampled_from(("p", "q", "tram", "a1", "highAt", "x_y")), st.sampled_from(_WORDS)
 )
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+# A program only names files of its own directory.
+_paths = _texts.filter(
+    lambda path: not path.startswith("/") and ".." not in path and "\0" not in path
+)
 predicates: st.SearchStrategy[str] = st.one_of(_names, _names, _texts)
 variables = st.builds(Variable, st.sampled_from(("X", "Y", "Z", "T", "U", "_Unused", "Long_Name1")))
 
@@ -232,15 +238,28 @@ def rules() -> st.SearchStrategy[Rule]:
     )
 
 
+@st.composite
+def _with_columns(draw: st.DrawFn, program: Program) -> Program:
+    """The program with names for the columns of some predicates that it shows."""
+    columns = []
+    for signature in sorted(program.shows or ()):
+        if signature.arity and draw(st.booleans()):
+            size = signature.arity
+            names = draw(st.lists(_names, min_size=size, max_size=size, unique=True))
+            columns.append((signature, tuple(names)))
+    return replace(program, shown_columns=tuple(columns))
+
+
 def programs(max_rules: int = 4) -> st.SearchStrategy[Program]:
     """Programs with rules and directives."""
     some_signatures = st.frozensets(signatures(), max_size=3)
-    return st.builds(
+    built = st.builds(
         Program,
         st.lists(rules(), max_size=max_rules).map(tuple),
         st.none() | st.builds(Tick, st.integers(1, 10**12)),
         st.none() | some_signatures,
         st.none() | some_signatures,
         some_signatures,
-        st.lists(st.builds(Background, _texts, signatures()), max_size=2).map(tuple),
+        st.lists(st.builds(Background, _paths, signatures()), max_size=2).map(tuple),
     )
+    return built.flatmap(_with_columns)

@@ -60,3 +60,43 @@ def test_a_predicate_without_answers_has_an_empty_table_of_the_same_columns(
 def test_an_argument_of_another_type_is_named(answers: pa.Table) -> None:
     with pytest.raises(lp.LarsparkError, match="`m1` in `seen\\(m1,95\\)` is not a long"):
         lp.outputs(answers, {"seen/2": "machine long, value double"})
+
+
+NAMED = "#show seen(machine, value), quiet/0, never(who)." + PROGRAM + "never(M) :- off(M)."
+
+
+def test_the_program_names_the_columns() -> None:
+    answers = lp.run(NAMED, lp.Stream.of([(1, "temp(m1,95)"), (4, None)]))
+    tables = lp.outputs(answers)
+    assert tables["seen/2"].to_pylist() == [{"machine": "m1", "value": 95, "from": 1, "to": 1}]
+    assert tables["quiet/0"].arrow.schema.names == ["from", "to"]
+    assert tables["never/1"].arrow.schema.names == ["who", "from", "to"]
+    assert len(tables["never/1"]) == 0
+    assert lp.outputs(answers.slice(0, 1))["seen/2"].arrow.schema.names[0] == "machine"
+
+
+def test_columns_given_by_hand_win() -> None:
+    answers = lp.run(NAMED, lp.Stream.of([(1, "temp(m1,95)")]))
+    tables = lp.outputs(answers, {"seen/2": "m string, v double"})
+    assert list(tables) == ["seen/2"]
+    assert tables["seen/2"].to_pylist() == [{"m": "m1", "v": 95.0, "from": 1, "to": 1}]
+
+
+@pytest.mark.parametrize("columns", ["a long, a long", "a long, from long"])
+def test_two_columns_of_one_name_are_refused(answers: pa.Table, columns: str) -> None:
+    with pytest.raises(lp.LarsparkError, match="has two columns"):
+        lp.outputs(answers, {"seen/2": columns})
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        *("{", "1", "[1]", '{"p": 1}', "[" * 9999, "\udcff"),
+        *('[["p", "ab"]]', '[["p", [[]]]]', '[["p", [1]]]', '[[1, ["a"]]]'),
+        *('[["p", ["a", "a"]]]', '[["p", ["from"]]]', '[["p", ["\\ud800"]]]', '[["p", ["A"]]]'),
+    ],
+)
+def test_damaged_names_in_a_table_are_refused(answers: pa.Table, names: str) -> None:
+    metadata = {b"larspark.columns": names.encode(errors="surrogateescape")}
+    with pytest.raises(lp.LarsparkError, match="metadata of the answers are damaged"):
+        lp.outputs(answers.replace_schema_metadata(metadata))

@@ -61,6 +61,10 @@ def test_the_printed_form_of_a_rule_is_its_layout() -> None:
     assert laid_out(text) == text.replace("@T-2 p ", "@T-2 p      ")
 
 
+def test_names_of_columns_stand_as_the_arguments_of_an_atom() -> None:
+    assert check("#show alarm( machine,value ),hot / 1.") == "#show alarm(machine, value), hot/1.\n"
+
+
 EXAMPLES = sorted(ROOT.glob("examples/**/*.lars")) + sorted(ROOT.glob("tests/cases/lars/*/*.lars"))
 
 

@@ -21,7 +21,8 @@ TEXTS = 100_000
 CHUNKS = 20
 
 LARS = """
-#tick 1 s. #input tram/2, jam/1. #show gc/3. #remember alarm/1. #background "a b.csv" as line/2.
+#tick 1 s. #input tram/2, jam/1. #show gc/3, q(x, y). #remember alarm/1.
+#background "a b.csv" as line/2.
 @T high :- [#20] @T alpha(V), V >= 18.   % a comment
 exp(ID, Y) at T+D :- [#1 by ID] @T tram(ID, X), plan(L, X, Y, D), not [20] some jam(X).
 a or b :- (c and not d) or e -> f, reset [5,+3 every 2] always p(_, "x\\"y", -1.5e3).

@@ -342,6 +342,46 @@ window or time
   hint: a program has one length of time points""",
     ),
     (
+        "#show p(a, b), q/1. #show p(a, c).",
+        """t.lars:1:27: error L120: `#show` names the columns of `p/2` (a, c), and (a, b) before
+  1 | #show p(a, b), q/1. #show p(a, c).
+    |                           ^^^^^^^
+  hint: a predicate has one list of names""",
+    ),
+    (
+        "#show p(a, b, a).",
+        """t.lars:1:15: error L133: two columns of `p` are called `a`
+  1 | #show p(a, b, a).
+    |               ^""",
+    ),
+    (
+        "#show p(to).",
+        """t.lars:1:9: error L133: `to` is a column of every table of answers
+  1 | #show p(to).
+    |         ^^
+  hint: `from` and `to` say when an answer holds; choose another name""",
+    ),
+    (
+        "#show p(M, V).",
+        """t.lars:1:9: error L104: expected a name, found `M`
+  1 | #show p(M, V).
+    |         ^
+  hint: the names of columns are lowercase: `m`""",
+    ),
+    (
+        "#show p().",
+        """t.lars:1:9: error L104: expected a name, found `)`
+  1 | #show p().
+    |         ^
+  hint: without arguments there are no parentheses: `p/0`""",
+    ),
+    (
+        "#input p(a).",
+        """t.lars:1:9: error L104: expected `/`, found `(`
+  1 | #input p(a).
+    |         ^""",
+    ),
+    (
         'p("open).\nb.',
         """t.lars:1:3: error L102: the string is not closed on its line
   1 | p("open).

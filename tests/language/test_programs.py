@@ -113,6 +113,17 @@ def test_an_empty_list_says_none_and_no_directive_says_nothing() -> None:
     assert read("").inputs is None
 
 
+def test_show_names_columns() -> None:
+    program = read('#show p(b, a), q/1, "a b"(not). #show p/2, q(x). #show p(b, a).')
+    assert program.shows == {Signature("p", 2), Signature("q", 1), Signature("a b", 1)}
+    assert program.shown_columns == (
+        (Signature("a b", 1), ("not",)),
+        (Signature("p", 2), ("b", "a")),
+        (Signature("q", 1), ("x",)),
+    )
+    assert program_text(program) == '#show "a b"(not), p(b, a), q(x).\n'
+
+
 def test_the_length_of_time_points_counts_also_for_rules_before_it() -> None:
     assert read("a :- b [10 s]. #tick 5 s.").rules == (
         Rule(A, (Windowed(TimeWindow(2), Some(B)),)),
@@ -301,5 +312,6 @@ def test_an_unknown_dialect_is_a_problem() -> None:
     (problem,) = parse_program("a.", dialect="latin").problems
     assert problem.render() == (
         "error L126: there is no dialect `latin`\n"
-        "  hint: the dialects are `lars`, `ticker`, `laser`"
+        "  hint: the dialects are `lars`, `ticker`, `laser`, `ltl`, `etalis`, `cql`, `csparql`, "
+        "`cqels`, `rspql`"
     )

@@ -165,6 +165,18 @@ def test_renaming_reaches_included_files_and_refuses_names_that_are_taken(talk, 
     talk(conversation)
 
 
+def test_renaming_a_predicate_leaves_the_names_of_its_columns(talk) -> None:
+    async def conversation(editor: Editor) -> None:
+        await editor.open("#show hot(hot), cold/1.\nhot(M) :- temp(M).\ncold(M) :- ice(M).\n")
+        edit = await editor.client.text_document_rename_async(
+            lsp.RenameParams(editor.text_document, at(1, 1), "warm")
+        )
+        places = [place(each.range) for each in edit.changes[editor.uri]]
+        assert places == [(0, 6, 0, 9), (1, 0, 1, 3)]
+
+    talk(conversation)
+
+
 def test_problems_of_included_files_stand_on_the_directive(talk, tmp_path) -> None:
     (tmp_path / "common.lars").write_text("hot(M) :- temp(M, V), V > .\n")
 

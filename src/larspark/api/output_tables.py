@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.answer_columns import (
+    column_names,
     guessed_columns,
     read_columns,
     read_signature,
@@ -58,15 +59,15 @@ def outputs(answers: pa.Table, columns: Mapping[str, str] | None = None) -> dict
 
     `answers` is what `run` gives. `columns` maps predicates to the columns of their arguments, in
     order, as on Spark: `{"alarm/2": "sensor string, value double"}`; a type is `long`, `double` or
-    `string`. Without it, every predicate has a table, with the columns `arg1`, `arg2` and so on,
-    and the types that fit.
+    `string`. Without it, every predicate has a table with the types that fit; columns have the
+    names that `#show alarm(sensor, value)` gives them in the program, or `arg1`, `arg2` and so on.
 
     >>> rows = {"atom": ["p(a,3)", "q"], "from": [1, 2], "to": [1, 5]}
     >>> outputs(pa.table(rows))["p/2"].to_pylist()
     [{'arg1': 'a', 'arg2': 3, 'from': 1, 'to': 1}]
     """
     if columns is None:
-        requested = guessed_columns(answers["atom"].to_pylist())
+        requested = guessed_columns(answers["atom"].to_pylist(), column_names(answers))
     else:
         requested = {read_signature(n): read_columns(n, text) for n, text in columns.items()}
     batches = answers.to_batches() or [pa.RecordBatch.from_pylist([], schema=answers.schema)]

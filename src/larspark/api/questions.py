@@ -13,6 +13,7 @@ from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Severity
 from larspark.base.terms import Constant
 from larspark.feeds import Stream, StreamOrTable, as_stream
+from larspark.feeds.answer_columns import with_column_names
 from larspark.feeds.time_options import TimeLike, time_option
 from larspark.language import parse_formula, parse_program, tree
 from larspark.language.nodes import time_names
@@ -248,10 +249,11 @@ def run(
     pieces = replay(session, stream.batches(), to=texts.point(to), hindsight=hindsight)
     rows = list(intervals(pieces))
     written = texts.written(stream)
-    return pa.table(
+    answers = pa.table(
         {
             "atom": pa.array([str(atom) for atom, _, _ in rows], pa.string()),
             "from": time_column([begin for _, begin, _ in rows], written),
             "to": time_column([end for _, _, end in rows], written),
         }
     )
+    return with_column_names(answers, program.syntax.shown_columns)

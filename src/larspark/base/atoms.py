@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 from larspark.base.terms import Constant, Term, Variable, Wildcard, constant, constant_text
 
+# Every table of answers has these columns; arguments have other names.
+TIME_COLUMNS = ("from", "to")
+
 
 class Signature(NamedTuple):
     """A predicate with its arity, written `tram/2`."""

@@ -37,6 +37,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L128": "An aggregate stands where none can stand.",
         "L131": "Ticker's relation is an ordinary predicate here.",
         "L132": "Ticker's notation has no counterpart.",
+        "L133": "A column of an output predicate cannot have this name.",
         "L141": "Laser evaluates `or` as `and`.",
         "L142": "Laser ignores constants in bodies.",
         "L143": "Laser negates the whole predicate, not the atom.",

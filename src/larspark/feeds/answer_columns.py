@@ -1,17 +1,23 @@
 """Answers as typed columns: one table for each predicate."""
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import pyarrow as pa
 
-from larspark.base.atoms import Signature
+from larspark.base.atoms import TIME_COLUMNS, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant, Term
 from larspark.feeds.ground_atoms import parse_ground_atom
 
 # Names and types of columns.
 Columns: TypeAlias = tuple[tuple[str, str], ...]
+
+# The key of the names of columns in the metadata of a schema.
+_NAMES = b"larspark.columns"
+_NAME = re.compile("[a-z][A-Za-z0-9_]*")
 
 # The types that an argument can be converted to.
 _TYPES = {"long": pa.int64(), "double": pa.float64(), "string": pa.string()}
@@ -44,10 +50,44 @@ def typed_answers(
         yield pa.RecordBatch.from_arrays(arrays, names=names)
 
 
-def guessed_columns(texts: Iterable[str]) -> dict[Signature, Columns]:
-    """Columns for each predicate of the answers: `arg1`, `arg2`, with the types that fit.
+def with_column_names(
+    answers: pa.Table, named: Iterable[tuple[Signature, tuple[str, ...]]]
+) -> pa.Table:
+    """The answers, with names for the arguments of some predicates in the schema's metadata."""
+    listed = [(signature.predicate, columns) for signature, columns in named]
+    return answers.replace_schema_metadata({_NAMES: json.dumps(listed)}) if listed else answers
 
-    >>> guessed_columns(["p(a,3)", "p(b,2.5)"])
+
+def column_names(answers: pa.Table) -> dict[Signature, tuple[str, ...]]:
+    """The names in the schema's metadata; a file may hold any."""
+    written = (answers.schema.metadata or {}).get(_NAMES)
+    if written is None:
+        return {}
+    try:
+        return dict(map(_named, json.loads(written)))
+    except (ValueError, TypeError, RecursionError):
+        message = "the names of columns in the metadata of the answers are damaged"
+        raise LarsparkError(Problem("L485", message, hint="give the columns by hand")) from None
+
+
+def _named(pair: object) -> tuple[Signature, tuple[str, ...]]:
+    match pair:
+        case [str(predicate), [*columns]]:
+            names = tuple(str(name) for name in columns if _NAME.fullmatch(str(name)))
+            if len({*names, *TIME_COLUMNS}) == len(columns) + len(TIME_COLUMNS):
+                return Signature(predicate, len(names)), names
+    raise ValueError("not a predicate with distinct names")
+
+
+def guessed_columns(
+    texts: Iterable[str], names: Mapping[Signature, tuple[str, ...]]
+) -> dict[Signature, Columns]:
+    """Columns for each predicate of the answers, with the types that fit.
+
+    Their names are those of `names`, or `arg1`, `arg2`. A predicate that has names and no answers
+    has columns of texts.
+
+    >>> guessed_columns(["p(a,3)", "p(b,2.5)"], {})
     {Signature(predicate='p', arity=2): (('arg1', 'string'), ('arg2', 'double'))}
     """
     kinds: dict[Signature, list[set[type]]] = {}
@@ -56,8 +96,16 @@ def guessed_columns(texts: Iterable[str]) -> dict[Signature, Columns]:
         found = kinds.setdefault(atom.signature, [set() for _ in atom.args])
         for place, argument in enumerate(atom.args):
             found[place].add(type(argument))
+    for signature, columns in names.items():
+        kinds.setdefault(signature, [{str} for _ in columns])
     return {
-        signature: tuple((f"arg{n}", _kind_of(types)) for n, types in enumerate(found, 1))
+        signature: tuple(
+            zip(
+                names.get(signature) or [f"arg{n}" for n in range(1, signature.arity + 1)],
+                map(_kind_of, found),
+                strict=True,
+            )
+        )
         for signature, found in sorted(kinds.items())
     }
 
@@ -99,6 +147,12 @@ def read_columns(name: str, text: str) -> Columns:
         if len(pair) != 2 or pair[1] not in _TYPES:
             message = f"`{' '.join(pair)}` is not a column of `{name}`"
             hint = f"write a name and one of {', '.join(_TYPES)}"
+            problems.append(Problem("L485", message, hint=hint))
+    given = [pair[0] for pair in pairs]
+    for place, column in enumerate(given):
+        if column in TIME_COLUMNS or column in given[:place]:
+            message = f"`{name}` has two columns `{column}`"
+            hint = "`from` and `to` say when an answer holds" if column in TIME_COLUMNS else ""
             problems.append(Problem("L485", message, hint=hint))
     if len(pairs) != read_signature(name).arity:
         message = f"`{name}` has {read_signature(name).arity} arguments, not {len(pairs)}"

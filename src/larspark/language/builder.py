@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import TIME_COLUMNS, Atom, Signature
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Operation, Variable, Wildcard
 from larspark.language.aggregate_syntax import (
@@ -61,11 +61,23 @@ class TickDirective(NamedTuple):
 
 
 class SignaturesDirective(NamedTuple):
-    """`#input`, `#show` or `#remember`."""
+    """`#input` or `#remember`."""
 
     word: str
     signatures: tuple[Signature, ...]
     span: Span
+
+
+class Shown(NamedTuple):
+    """A predicate of `#show`, with the names of its columns if they are given."""
+
+    signature: Signature
+    columns: tuple[str, ...] = ()
+    span: Span | None = None
+
+
+class ShowDirective(NamedTuple):
+    shown: tuple[Shown, ...]
 
 
 class IncludeDirective(NamedTuple):
@@ -73,7 +85,7 @@ class IncludeDirective(NamedTuple):
     span: Span
 
 
-Directive = TickDirective | SignaturesDirective | IncludeDirective | Background
+Directive = TickDirective | SignaturesDirective | ShowDirective | IncludeDirective | Background
 
 
 class DirectiveSteps:
@@ -90,6 +102,26 @@ class DirectiveSteps:
         first, word, signatures = children
         span = span_between(first, word)
         return SignaturesDirective(word.text, tuple(signature for signature, _ in signatures), span)
+
+    def show(self, children: Children) -> ShowDirective:
+        _, _, shown = children
+        return ShowDirective(tuple(shown))
+
+    def shown(self, children: Children) -> Children:
+        return [child if isinstance(child, Shown) else Shown(child[0]) for child in children[::2]]
+
+    def named_columns(self, children: Children) -> Shown:
+        name, tokens, last = children[0], children[2:-1:2], children[-1]
+        columns = tuple([token.text for token in tokens])
+        for place, token in enumerate(tokens):
+            if token.text in TIME_COLUMNS:
+                message = f"`{token.text}` is a column of every table of answers"
+                hint = "`from` and `to` say when an answer holds; choose another name"
+                token.source.report("L133", message, token.span, hint)
+            elif token.text in columns[:place]:
+                message = f"two columns of `{text_of(name)}` are called `{token.text}`"
+                token.source.report("L133", message, token.span)
+        return Shown(Signature(text_of(name), len(columns)), columns, span_between(name, last))
 
     def background(self, children: Children) -> Background:
         first, _, path, _, (signature, last) = children

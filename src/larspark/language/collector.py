@@ -13,6 +13,8 @@ from larspark.base.problems import Problem, Severity, Span
 from larspark.language.builder import (
     Directive,
     IncludeDirective,
+    ShowDirective,
+    Shown,
     SignaturesDirective,
     TickDirective,
 )
@@ -57,6 +59,7 @@ class Collector:
         self._sources: list[Source] = []
         self._tick: Tick | None = None
         self._signatures: dict[str, set[Signature]] = {}
+        self._columns: dict[Signature, tuple[str, ...]] = {}
         self._backgrounds: list[Background] = []
 
     def problems(self) -> Iterator[Problem]:
@@ -80,6 +83,7 @@ class Collector:
             signatures.get("show"),
             signatures.get("remember", frozenset()),
             tuple(self._backgrounds),
+            tuple(sorted(self._columns.items())),
             name,
             {source.name: source.text for source in self._sources},
         )
@@ -123,6 +127,10 @@ class Collector:
                 self._tick = tick
             case SignaturesDirective(word, signatures):
                 self._signatures.setdefault(word, set()).update(signatures)
+            case ShowDirective(shown):
+                self._signatures.setdefault("show", set()).update(one.signature for one in shown)
+                for one in shown:
+                    self._name_columns(source, one)
             case Background():
                 self._background(source, directive, paths[-1])
             case IncludeDirective():
@@ -130,6 +138,16 @@ class Collector:
             case _:
                 assert_never(directive)
         return []
+
+    def _name_columns(self, source: Source, shown: Shown) -> None:
+        signature, columns, span = shown
+        if span is None:
+            return
+        before = self._columns.setdefault(signature, columns)
+        if before != columns:
+            message = f"`#show` names the columns of `{signature}` {_listed(columns)}"
+            message += f", and {_listed(before)} before"
+            source.report("L120", message, span, "a predicate has one list of names")
 
     def _background(self, source: Source, background: Background, path: str) -> None:
         """Relative paths are meant from the file that names them."""
@@ -189,6 +207,10 @@ class Collector:
         """The program, unless there are errors, with all problems."""
         problems = tuple(self.problems())
         return Parsed(None if has_errors(problems) else program, problems)
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    return f"({', '.join(columns)})"
 
 
 def has_errors(problems: tuple[Problem, ...]) -> bool:

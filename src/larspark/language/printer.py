@@ -48,7 +48,7 @@ def directive_lines(program: Program) -> list[str]:
     if program.inputs is not None:
         lines.append(_signatures("input", program.inputs))
     if program.shows is not None:
-        lines.append(_signatures("show", program.shows))
+        lines.append(_signatures("show", program.shows, program.shown_columns))
     if program.remembered:
         lines.append(_signatures("remember", program.remembered))
     for background in program.backgrounds:
@@ -147,8 +147,15 @@ def _operand(formula: Formula, strength: int) -> str:
     return text if own >= strength else f"({text})"
 
 
-def _signatures(word: str, signatures: frozenset[Signature]) -> str:
-    listed = ", ".join(map(_signature, sorted(signatures)))
+def _signatures(
+    word: str,
+    signatures: frozenset[Signature],
+    columns: tuple[tuple[Signature, tuple[str, ...]], ...] = (),
+) -> str:
+    texts = {signature: _signature(signature) for signature in sorted(signatures)}
+    for signature, names in columns:
+        texts[signature] = f"{name_text(signature.predicate)}({', '.join(names)})"
+    listed = ", ".join(texts.values())
     return f"#{word} {listed}." if listed else f"#{word}."
 
 

@@ -54,7 +54,8 @@ def report_unexpected(statement: Statement, index: int, accepts: Accepts) -> Non
         or _foreign_symbol(token, before)
     ):
         message = f"expected {_expected(accepts)}, found `{_shortened(token.text)}`"
-        token.source.report("L104", message, token.span, _hint(token, before, accepts))
+        hint = _column_hint(token, before) or _hint(token, before, accepts)
+        token.source.report("L104", message, token.span, hint)
 
 
 def report_missing_dot(last: Token, following: Token | None = None, indented: bool = False) -> None:
@@ -134,6 +135,17 @@ def _hint(token: Token, before: Sequence[Token], accepts: Accepts) -> str:
         return f'put it into quotes: `"{word}"`'
     if kind in _OPERANDS and behind_operand:
         return "a `,` or `and` may be missing, or the `.` of the statement before"
+    return ""
+
+
+def _column_hint(token: Token, before: Sequence[Token]) -> str:
+    """For what is no name of a column in `#show alarm(machine, value)`."""
+    if not before or before[0].type != "HASH" or not _open(before):
+        return ""
+    if token.type == "VARIABLE":
+        return f"the names of columns are lowercase: `{token.text.lstrip('_').lower()}`"
+    if token.type == "RPAR" and before[-1].type == "LPAR":
+        return f"without arguments there are no parentheses: `{before[-2].text}/0`"
     return ""
 
 

@@ -248,6 +248,8 @@ class Program:
     shows: frozenset[Signature] | None = None
     remembered: frozenset[Signature] = frozenset()
     backgrounds: tuple[Background, ...] = ()
+    # The names that `#show alarm(machine, value)` gives to arguments, sorted by predicate.
+    shown_columns: tuple[tuple[Signature, tuple[str, ...]], ...] = ()
     source: str = field(default="<program>", compare=False, repr=False)
     # The texts the program was read from, by source, to show places in them.
     texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

@@ -33,7 +33,7 @@ WORD_HELP = {
 DIRECTIVES = {
     "tick": "`#tick 1 min.`: how long one time point lasts",
     "input": "`#input temp/2.`: the predicates of the stream",
-    "show": "`#show alarm/1.`: the predicates that are output",
+    "show": "`#show alarm/1.` or `#show alarm(machine).`: the predicates that are output",
     "remember": "`#remember hot/1.`: conclusions join the stream and are seen by later windows",
     "background": '`#background "lines.csv" as line/2.`: background data from a file',
     "include": '`#include "common.lars".`: the rules of another file',
