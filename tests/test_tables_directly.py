@@ -38,6 +38,15 @@ def stream():
     return lp.Stream.of([(t, lp.fact("temp", s, v)) for t, s, v in pairs], tick=60_000_000)
 
 
+@pytest.mark.parametrize("path", ["hot.lars", "rules/hot.lars"])
+def test_the_path_of_a_program_instead_of_its_text_is_told(stream, path):
+    with pytest.raises(
+        lp.LarsparkError, match=r"`lp\.Program\.load` reads one from a file"
+    ) as error:
+        lp.run(path, stream)
+    assert len(error.value.problems) == 1
+
+
 @pytest.mark.parametrize("frame", [pytest.param(f, id=name) for name, f in frames()])
 def test_every_door_takes_a_table(frame, stream):
     assert lp.run(PROGRAM, frame, map=MAP) == lp.run(PROGRAM, stream)

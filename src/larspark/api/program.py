@@ -1,14 +1,14 @@
 """Programs, what is known about them, and what a run of one needs."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
-from larspark.base.problems import Problem
+from larspark.base.problems import LarsparkError, Problem
 from larspark.language import Parsed, load_program, parse_program, program_text, tree
 from larspark.plan.build import plan
 from larspark.plan.printed import plan_text
@@ -81,6 +81,9 @@ class Program:
         `options` are those of the dialect, such as `reading="prefix"` of `ltl`.
         """
         parsed = parse_program(text, source=source, dialect=dialect, allow=allow, options=options)
+        if parsed.program is None and text.endswith(".lars") and "\n" not in text:
+            hint = "a program is given as its text; `lp.Program.load` reads one from a file"
+            raise LarsparkError([replace(parsed.problems[0], hint=hint)])
         return cls._accept(parsed)
 
     @classmethod
