@@ -224,16 +224,23 @@ class EtalisReader:
         if self._is_goal():
             atom = self._atom()
             return AtomFormula(atom, self._span(first))
-        left = self._term(0)
+        left = self._compared()
         token = self._token()
         self._place += 1
         if token.text == "is":
-            return Comparison("=", left, self._term(0), self._span(first))
+            return Comparison("=", left, self._compared(), self._span(first))
         if token.type != "COMPARE":
             self._place -= 1
             self._unexpected("a comparison or `is` was expected")
         operator = _COMPARISONS.get(token.text, token.text)
-        return Comparison(operator, left, self._term(0), self._span(first))
+        return Comparison(operator, left, self._compared(), self._span(first))
+
+    def _compared(self) -> Term:
+        first = self._token()
+        term = self._term(0)
+        if isinstance(term, Wildcard):
+            self._refuse("L123", "`_` has no value to compare", first)
+        return term
 
     def _is_goal(self) -> bool:
         """Does an atom stand here that no comparison follows?"""
@@ -254,13 +261,18 @@ class EtalisReader:
         """Sums of products."""
         if level == 2:
             return self._factor()
+        first = self._token()
         left = self._term(level + 1)
         operations = (("+", "-"), ("*", "/", "mod"))[level]
         while self._text() in operations and self._type() in ("SYMBOL", "NAME"):
             operation = cast("Operation", self._text())
             self._enter(self._token())
             self._place += 1
-            left = Arithmetic(operation, (left, self._term(level + 1)))
+            self._check_number(left, first, operation)
+            second = self._token()
+            right = self._term(level + 1)
+            self._check_number(right, second, operation)
+            left = Arithmetic(operation, (left, right))
         return left
 
     def _factor(self) -> Term:
@@ -274,15 +286,27 @@ class EtalisReader:
         if token.text in ("abs", "min", "max") and self._text(1) == "(":
             self._enter(token)
             self._place += 2
-            args = [self._term(0)]
+            args = [self._number(token.text)]
             while self._text() == ",":
                 self._place += 1
-                args.append(self._term(0))
+                args.append(self._number(token.text))
             self._expect(")")
             if len(args) != (1 if token.text == "abs" else 2):
                 self._refuse("L104", f"`{token.text}` has another number of arguments", token)
             return Arithmetic(cast("Operation", token.text), tuple(args))
         return self._argument()
+
+    def _number(self, operation: str) -> Term:
+        first = self._token()
+        term = self._term(0)
+        self._check_number(term, first, operation)
+        return term
+
+    def _check_number(self, term: Term, first: Token, operation: str) -> None:
+        if isinstance(term, str):
+            self._refuse("L114", f"`{term}` is text, and `{operation}` needs numbers", first)
+        if isinstance(term, Wildcard):
+            self._refuse("L123", f"`_` has no value, and `{operation}` needs numbers", first)
 
     # Atoms
 
