@@ -169,7 +169,7 @@ def minute(number: int) -> datetime:
 def test_a_whole_stream_is_taken_in_with_its_own_times() -> None:
     table = pa.table({"at": [2, 5], "sensor": ["m1", "m2"], "value": [95, 99]})
     reasoner = lp.Reasoner("hot(M) :- [1] some temp(M, V), V > 90.")
-    reasoner.append_stream(lp.Stream.from_table(table, map="at -> temp(sensor, value)"))
+    reasoner.extend(lp.Stream.from_table(table, map="at -> temp(sensor, value)"))
     assert shown(list(reasoner.advance(6))) == [
         (2, ["hot(m1)"]),
         (3, ["hot(m1)"]),

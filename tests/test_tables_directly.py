@@ -64,8 +64,8 @@ def test_every_door_takes_a_table(frame, stream):
     found = lp.hypothesize(simple, "@T hot(M)", frame, map=MAP, at=AT)
     assert list(found) == list(lp.hypothesize(simple, "@T hot(M)", stream, at=AT))
     reasoner, other = lp.Reasoner(PROGRAM), lp.Reasoner(PROGRAM)
-    reasoner.append_stream(frame, map=MAP)
-    other.append_stream(stream)
+    reasoner.extend(frame, map=MAP)
+    other.extend(stream)
     assert [a.atoms for a in reasoner.advance(AT)] == [a.atoms for a in other.advance(AT)]
 
 

@@ -125,7 +125,7 @@ def _append(reasoner: lp.Reasoner, due: list[tuple[int, Atom]], random: Random) 
         return
     if door == "stream":
         # Several time points in one call.
-        reasoner.append_stream(lp.Stream.of(due))
+        reasoner.extend(lp.Stream.of(due))
         return
     for t, atoms in by_time.items():
         match door:
@@ -145,7 +145,7 @@ def _extend(reasoner: lp.Reasoner, due: list[tuple[int, Atom]]) -> None:
     arity = len(due[0][1].args)
     columns = {f"a{number}": [atom.args[number] for _, atom in due] for number in range(arity)}
     if any(len(set(map(type, column))) > 1 for column in columns.values()) or due[0][0] < 0:
-        reasoner.append_stream(lp.Stream.of(due))
+        reasoner.extend(lp.Stream.of(due))
         return
     table = pa.table({"at": pa.array([t for t, _ in due], pa.int64()), **columns})
     head = due[0][1].predicate + (f"({', '.join(columns)})" if columns else "")

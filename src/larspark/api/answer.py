@@ -7,32 +7,20 @@ set, which changes bring from one time point to the next.
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from typing import Any, Protocol
+from typing import Any
 from weakref import ref
 
 import pyarrow as pa
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.feeds.time_format import TimeValue
+from larspark.run.protocol import Changed
 from larspark.show.notebook import answer_html
 
 # After so many answers those that are still in use get a set of atoms of their own.
 _KEPT_TOGETHER = 256
 # More changes than this, and many more than there are atoms, are not worth being applied.
 _MANY = 10_000
-
-
-class Changed(Protocol):
-    """What begins to hold at a time point and what ceases to, in any order, without duplicates."""
-
-    @property
-    def added(self) -> Collection[Atom]: ...
-
-    @property
-    def removed(self) -> Collection[Atom]: ...
-
-    def __len__(self) -> int:
-        """About how much changed; 0 if nothing did."""
 
 
 class Difference:

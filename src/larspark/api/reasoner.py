@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from larspark.api.answer import Answer, Difference, Output, Unread
 from larspark.api.program import Program, prepare
@@ -24,9 +24,7 @@ from larspark.feeds.live import LiveStream
 from larspark.feeds.time_format import TimeFormat, TimeValue
 from larspark.feeds.time_options import TimeLike, is_number, time_option
 from larspark.run.history import History
-from larspark.run.interval.engine import IntervalEngine
-from larspark.run.interval.interval_answers import IntervalAnswers
-from larspark.run.protocol import Answers, Model, Settings
+from larspark.run.protocol import Answers, Model, Settings, SteppedAnswers
 from larspark.run.replay import live
 from larspark.run.session import Session, read_session
 from larspark.run.state import MALFORMED, unreadable
@@ -105,10 +103,6 @@ class Reasoner:
         for converted in Stream.from_table(table, map=map, at=t).batches():
             self._append(converted)
 
-    def extend(self, table: Any, *, map: str) -> None:  # noqa: A002
-        """Take in rows of several time points: `map="time -> temp(sensor, value)"`."""
-        self.append_stream(Stream.from_table(table, map=map))
-
     def _atom(self, fact: Fact) -> Atom:
         """The atom of a text or a tuple."""
         if not isinstance(fact, str):
@@ -120,13 +114,13 @@ class Reasoner:
             known = self._texts[fact] = parse_ground_atom(fact)
         return known
 
-    def append_stream(
+    def extend(
         self,
         stream: StreamOrTable,
         *,
         map: str | None = None,  # noqa: A002 - the same as the option `--map`
     ) -> None:
-        """Take in a whole stream, or a table: `append_stream(df, map="t -> temp(s, v)")`."""
+        """Take in a stream, or rows of several time points: `extend(df, map="t -> temp(s, v)")`."""
         stream = as_stream(stream, map).with_tick(self.program.tick)
         for batch in stream.batches():
             self._append(batch)
@@ -169,8 +163,9 @@ class Reasoner:
 
     def _read(self, found: Answers) -> Iterator[Answer]:
         """The answers one by one."""
-        if isinstance(found, IntervalAnswers):
-            steps = found.steps()
+        # After `until` there are no answers, and nothing has changed.
+        if self.session.stepping is not None and found.first <= found.last:
+            steps = cast(SteppedAnswers, found).steps()
             unread = Unread(
                 self._output.next(each, self._shown(each.t), several=True) for each in steps
             )
@@ -192,8 +187,8 @@ class Reasoner:
 
     def _holding(self) -> AbstractSet[Atom]:
         """The atoms that hold at the time point up to which the engine has answered."""
-        engine = self.session.engine
-        return engine.holding() if isinstance(engine, IntervalEngine) else frozenset()
+        engine = self.session.stepping
+        return frozenset() if engine is None else engine.holding()
 
     def follow(self, stream: LiveStream) -> Iterator[Answer]:
         """The answers while a live stream comes, each when its time point is over.

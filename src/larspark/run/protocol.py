@@ -1,6 +1,6 @@
 """The interface of engines: what they take, what they return, and what each kind can do."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -59,6 +59,32 @@ class Answers(Protocol):
         """The same intervals as a table: atom (string), from, to."""
 
 
+class Changed(Protocol):
+    """What begins to hold at a time point and what ceases to, in any order, without duplicates."""
+
+    @property
+    def added(self) -> Collection[Atom]: ...
+
+    @property
+    def removed(self) -> Collection[Atom]: ...
+
+    def __len__(self) -> int:
+        """About how much changed; 0 if nothing did."""
+
+
+class Step(Changed, Protocol):
+    """What changed at the time point t, compared with the one before."""
+
+    t: int
+
+
+class SteppedAnswers(Answers, Protocol):
+    """Answers of a `StepEngine`."""
+
+    def steps(self) -> Iterator[Step]:
+        """What changed at every time point, compared with the one before it."""
+
+
 class Settings(NamedTuple):
     """How the time of a run is laid out (see meaning: timeline, hindsight, until), and its work."""
 
@@ -110,6 +136,16 @@ class Engine(Protocol):
         """
 
 
+class StepEngine(Engine, Protocol):
+    """An engine that says what changed, and runs a time point in one call; see `SteppedAnswers`."""
+
+    def step(self, t: int) -> Step | None:
+        """What changes at the next time point; None if `advance` has to be called instead."""
+
+    def holding(self) -> frozenset[Atom]:
+        """The atoms that hold at the time point up to which was answered."""
+
+
 class Derived(NamedTuple):
     """Derived rows of a predicate: atoms at the evaluation time, or pinned to time points."""
 
@@ -153,3 +189,5 @@ class EngineKind:
     time_limit: bool = False
     # Is a `StageEngine`.
     stages: bool = False
+    # Is a `StepEngine`.
+    steps: bool = False

@@ -6,7 +6,7 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -16,9 +16,7 @@ from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import AnyBatch, ColumnBatch, PointBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language import program_text
-from larspark.run.interval.engine import IntervalEngine
-from larspark.run.interval.tick_changes import TickChanges
-from larspark.run.protocol import Answers, Engine, Model, Settings
+from larspark.run.protocol import Answers, Engine, Model, Settings, Step, StepEngine
 from larspark.run.registry import engine_kind, make_engine
 from larspark.run.state import (
     FURTHEST,
@@ -126,6 +124,7 @@ class Session:
         self._admitted: set[tuple[str, int]] = set()
         self.kind = engine_kind(engine, checked, settings)
         self.engine: Engine = make_engine(self.kind, checked, self._background, settings)
+        self.stepping = cast(StepEngine, self.engine) if self.kind.steps else None
 
     @cached_property
     def identity(self) -> str:
@@ -189,13 +188,13 @@ class Session:
         self.next_seq += len(batch)
         self.engine.append(batch)
 
-    def step(self, t: int) -> TickChanges | None:
+    def step(self, t: int) -> Step | None:
         """What changes at t, if that is the next time point and can be run in one call.
 
         None: nothing happened, and `advance` is the way. The caller holds the lock.
         """
-        engine, latest = self.engine, self._latest
-        if type(engine) is not IntervalEngine or latest is None or self._own or t > FURTHEST:
+        engine, latest = self.stepping, self._latest
+        if engine is None or latest is None or self._own or t > FURTHEST:
             return None
         changes = engine.step(t)
         if changes is not None:

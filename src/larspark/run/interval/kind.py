@@ -96,4 +96,5 @@ INTERVAL = EngineKind(
     obstacles,
     "one answer stream, and every formula maps to intervals",
     stages=True,
+    steps=True,
 )
