@@ -107,8 +107,11 @@ class LarsparkWarning(UserWarning):
     """Something about the input that may be meant otherwise, as data."""
 
     def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
         self.problem = problem
-        super().__init__(problem.render())
+
+    def __str__(self) -> str:
+        return self.problem.render()
 
 
 def warn(problem: Problem) -> None:
