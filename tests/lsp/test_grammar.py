@@ -13,12 +13,15 @@ GRAMMAR = json.loads((FOLDER / "syntaxes" / "lars.tmLanguage.json").read_text("u
 def test_all_words_are_coloured() -> None:
     patterns = [part["match"] for part in GRAMMAR["patterns"] if "match" in part]
 
-    def is_coloured(text: str) -> bool:
-        return any(re.search(pattern, text) for pattern in patterns[1:7])
+    def is_coloured(word: str, before: str = "", after: str = "") -> bool:
+        """Does a pattern match the word itself, with what stands around it?"""
+        text, start = f"{before}{word}{after}", len(before)
+        places = [match.span() for p in patterns[1:7] for match in re.finditer(p, text)]
+        return any(first <= start and last >= start + len(word) for first, last in places)
 
-    # `max` is a word of session windows too; behind `[session 5` it is coloured as no other is.
     for word in sorted(WORDS.keys() | AGGREGATE_WORDS):
-        assert any(map(is_coloured, (f" {word} x", f"#{word} ", f"{word} of")))
+        ways = (("", " x"), ("#", " x"), ("", " of x"))
+        assert any(is_coloured(word, *way) for way in ways), word
     assert not is_coloured("plain")
 
 

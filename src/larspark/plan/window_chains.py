@@ -80,7 +80,8 @@ def contents_of(scope: Scope, signature: Signature | None) -> Contents:
     positions = positions_of(scope)
     windows: list[tuple[Window, int | None]] = []
     for window, position, span, keys in map(_parts, scope):
-        if not window.is_known:
+        shape = (window.bounds, window.filters)
+        if not (window.is_known and (window.selects_input or any(s is not None for s in shape))):
             raise _unknown(window, span)
         if any(isinstance(term, Variable | Arithmetic) for term in window.filter_terms):
             raise _variable_filter(span)
@@ -99,7 +100,8 @@ def _variable_filter(span: Span) -> LarsparkError:
 
 def _unknown(window: Window, span: Span) -> LarsparkError:
     name = window.function or window.text()
-    return cannot(f"look through the window `{name}`", span, "use the engine `oracle`")
+    engine = "asp" if window.is_known else "oracle"
+    return cannot(f"look through the window `{name}`", span, f"use the engine `{engine}`")
 
 
 def _narrow(view: View, placed: Placed, atom: Atom | None) -> View:
