@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.base.terms import Arithmetic, Constant, Variable
-from larspark.logic.values import NEGATED, compare
+from larspark.language.tree import NEGATED
+from larspark.logic.values import compare
 from larspark.run.interval.arrivals import Chunk, distinct_elements
 from larspark.run.interval.body_steps import WhereStep, where_step
 from larspark.run.interval.count_profiles import Profile, WindowSize
