@@ -15,7 +15,7 @@ from larspark.language import program_text
 from larspark.meaning import answer_streams as definition
 from larspark.meaning.answer_streams import answer_streams
 
-SHARE = {"interval": 0.2, "asp": 0.04, "tms": 0.04}
+SHARE = {"interval": 0.05, "asp": 0.02, "tms": 0.02}
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -57,7 +57,8 @@ def files(bench: str, facts: int, repetitions: int, progress: Progress) -> Itera
             for form in ("intervals", "points") if file == _FILES[-1] else ("intervals",):
                 words = ["run", str(program), "--stream", str(path), "--as", form, "--json"]
                 words += ["--map", MAP] if is_mapped(path) else []
-                command = [sys.executable, "-c", _MAIN, *words, "--output", str(out)]
+                words += ["--output", str(out), "--overwrite"]
+                command = [sys.executable, "-c", _MAIN, *words]
                 label = f"larspark, {file}" + ("" if form == "intervals" else ", points")
                 progress(f"{bench}: {label}")
                 yield _measured(bench, label, facts, command, repetitions)
