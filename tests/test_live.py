@@ -147,18 +147,32 @@ def test_a_recorded_live_run_has_the_answers_of_its_replay(folder):
     assert any(answer["atoms"] for answer in run.answers)
     for engine in ("interval", "oracle"):
         replayed = subprocess.run(
-            [LARSPARK, "run", "m.lars", "-s", "facts.jsonl", "--to", "40", "-e", engine],
+            [
+                LARSPARK,
+                "run",
+                "m.lars",
+                "-s",
+                "facts.jsonl",
+                "--to",
+                "40",
+                "--as",
+                "points",
+                "-e",
+                engine,
+            ],
             cwd=folder,
             capture_output=True,
             text=True,
             timeout=60,
         )
         assert replayed.stdout == (folder / "out").read_text()
-        assert replayed.stderr == ""
+        # A fact may come twice within a time point of 50 ms.
+        notes = [line for line in replayed.stderr.splitlines() if "count once" not in line]
+        assert notes == []
 
 
 def test_a_bad_line_ends_a_run_after_what_was_accepted_is_answered(folder):
-    run = Run(folder, "--stream", "tcp://:0", "--clock", "1h", "--from", "7")
+    run = Run(folder, "--stream", "tcp://:0", "--clock", "1h", "--from", "7", "--on-error", "fail")
     with run.connect() as link:
         link.sendall(b'{"atom": "temp(a,95)"}\n{"atom": "temp(X,95)"}\n{"atom": "temp(b,95)"}\n')
         assert run.end(None) == 1
