@@ -274,7 +274,7 @@ MANY = "".join(f'{{"t": {t}, "atom": "temp(m,95)"}}\n' for t in range(20_000))
 def test_a_reader_that_leaves_as_head_does_ends_a_run_in_peace(folder: Path) -> None:
     (folder / "many.jsonl").write_text(MANY)
     run = subprocess.Popen(
-        [LARSPARK, "run", "plant.lars", "-s", "many.jsonl"],
+        [LARSPARK, "run", "plant.lars", "-s", "many.jsonl", "--as", "points"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -4,7 +4,10 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.app import app
 
 
-@app.command(short_help="Serve editors: problems, completion, renaming, formatting.")
+@app.command(
+    epilog="Example: [bold]larspark lsp[/bold], which an editor starts; see docs/editors.md",
+    short_help="Serve editors: problems, completion, renaming, formatting.",
+)
 def lsp() -> None:
     """Speak the language server protocol on standard input and output; editors start this."""
     try:
