@@ -60,7 +60,7 @@ def compare(
         try:
             run.micro_batch(batch, random)
         except LarsparkError as error:
-            assert {problem.code for problem in error.problems} <= {"L491", "L494"}
+            assert {problem.code for problem in error.problems} <= {"L403", "L491", "L494"}
             # A refusal leaves the states as they were.
             assert run.states == before
             return "refused"
