@@ -124,7 +124,7 @@ def test_a_file_of_answers_is_a_stream_again(folder: Path, form: str) -> None:
 
 def test_a_live_run_says_its_time_points_as_timestamps(folder: Path) -> None:
     (folder / "r.jsonl").write_text(
-        f'{{"t": "{moment(0)}", "atom": "temp(m1,95)"}}\n{{"t": "{moment(1)}"}}\n'
+        f'{{"t": "{moment(0)}", "atom": "temp(m1,95)"}}\n{{"t": "{moment(2)}"}}\n'
     )
     words = ("run", "m.lars", "-s", "r.jsonl", "--follow", "--to", moment(1))
     # A process of its own: live runs handle signals.
