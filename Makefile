@@ -24,7 +24,7 @@ test: $(STAMP)
 
 # The same tests on new random examples, and many more of them: hours, not minutes.
 hunt: $(STAMP)
-	LARSPARK_PAIRS=200000 LARSPARK_EXAMPLES=20000 \
+	LARSPARK_SEED=$${LARSPARK_SEED:-$$(date +%s)} LARSPARK_PAIRS=200000 LARSPARK_EXAMPLES=20000 \
 		$(BIN)/python -m pytest -n auto --dist loadgroup --hypothesis-profile=default
 
 check: $(STAMP)

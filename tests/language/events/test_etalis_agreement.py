@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from tests.language.events.enumeration import INPUTS, RandomRules, happened
+from tests.run.test_agreement import SEED
 
 from larspark import LarsparkError, Program
 from larspark.api import open_session
@@ -65,7 +66,7 @@ def agrees(text: str, elements: list[tuple[int, Atom]], engine: str) -> int | No
 
 @pytest.mark.parametrize("engine", SHARE)
 def test_events_happen_when_an_enumeration_says(engine: str) -> None:
-    seed = compared = happening = 0
+    seed, compared, happening = SEED, 0, 0
     wanted = int(PAIRS * SHARE[engine])
     while compared < wanted:
         seed += 1
