@@ -5,6 +5,7 @@ It is amqtt, or the mosquitto whose path is in `LARSPARK_MOSQUITTO`.
 
 import os
 import select
+import shutil
 import socket
 import ssl
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 MOSQUITTO = os.environ.get("LARSPARK_MOSQUITTO")
 _BROKER = """
@@ -31,6 +33,18 @@ asyncio.run(serve())
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
+
+
+def make_certificate(folder: Path) -> tuple[str, str] | None:
+    """A certificate for this machine, signed by itself, and its key; None without openssl."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        return None
+    cert, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run([*command, "-out", cert, "-keyout", key], check=True, capture_output=True)
+    return cert, key
 
 
 class RunningBroker:

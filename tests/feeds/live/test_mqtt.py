@@ -1,6 +1,5 @@
 """Facts from a real MQTT broker, which may be slow, refuse, or be killed."""
 
-import shutil
 import ssl
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
-from tests.feeds.live.broker import MOSQUITTO, Gate, RunningBroker
+from tests.feeds.live.broker import MOSQUITTO, Gate, RunningBroker, make_certificate
 
 from larspark.base.problems import LarsparkError
 from larspark.feeds.live import LiveStream
@@ -182,15 +181,10 @@ def test_with_our_connection_cut_only_what_the_broker_did_not_keep_is_missing(br
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[str, str]:
-    """A certificate for this machine, signed by itself, and its key."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
+    made = make_certificate(tmp_path)
+    if made is None:
         pytest.skip("openssl makes the certificate")
-    cert, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
-    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    subprocess.run([*command, "-out", cert, "-keyout", key], check=True, capture_output=True)
-    return cert, key
+    return made
 
 
 def test_an_encrypted_connection_is_made_to_a_broker_that_can_prove_its_name(
