@@ -13,7 +13,7 @@ from larspark.base.problems import Problem, Severity
 from larspark.language import program_text, rule_text
 from larspark.language.tree import Tick
 from larspark.language.window_syntax import tick_text
-from larspark.run.hypothetical.time_properties import TimeProperties, time_properties
+from larspark.run.hypothetical.rule_dependencies import TimeProperties, time_properties
 
 _WIDTH = 16
 
