@@ -12,6 +12,7 @@ from larspark.base.problems import LarsparkError
 from larspark.bench import bench_command, benchmarks, run_benchmarks, suite
 from larspark.bench import interval_workloads as laser
 from larspark.bench import interval_workloads as limits
+from larspark.bench.by_larspark import WholeTimeline
 from larspark.bench.checksums import Answer
 from larspark.bench.command import table
 from larspark.bench.contest import (
@@ -25,7 +26,6 @@ from larspark.bench.contest import (
     Measurement,
     contest,
 )
-from larspark.bench.interval_contestant import WholeTimeline
 from larspark.bench.soak import soak
 from larspark.bench.suite import Benchmark, chosen
 from larspark.bench.workload import Run, Workload

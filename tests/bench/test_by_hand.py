@@ -12,10 +12,10 @@ from larspark.bench import interval_workloads as laser
 from larspark.bench import number_workloads as numbers
 from larspark.bench.by_clingo import Clingo
 from larspark.bench.by_duckdb import DuckDB
+from larspark.bench.by_larspark import TickByTick, WholeTimeline
 from larspark.bench.by_polars import Polars
 from larspark.bench.checksums import Answer, at_times, checksum, of_atoms
 from larspark.bench.generated_streams import Facts, stream
-from larspark.bench.interval_contestant import TickByTick, WholeTimeline
 from larspark.bench.suite import AGGREGATES
 from larspark.bench.workload import Contestant, Workload
 from larspark.run.session import Session

@@ -49,19 +49,19 @@ class Measurement:
 
 # Packages are imported when a contestant is created: they are optional, and load slowly.
 def _tick_by_tick(workload: Workload) -> Contestant:
-    from larspark.bench.interval_contestant import TickByTick
+    from larspark.bench.by_larspark import TickByTick
 
     return TickByTick(workload)
 
 
 def _with_atoms(workload: Workload) -> Contestant:
-    from larspark.bench.reasoner_contestant import ReasonerWithAtoms
+    from larspark.bench.by_larspark import ReasonerWithAtoms
 
     return ReasonerWithAtoms(workload)
 
 
 def _with_tables(workload: Workload) -> Contestant:
-    from larspark.bench.reasoner_contestant import ReasonerWithTables
+    from larspark.bench.by_larspark import ReasonerWithTables
 
     return ReasonerWithTables(workload)
 
@@ -73,7 +73,7 @@ def _loop(workload: Workload) -> Contestant:
 
 
 def _whole_timeline(workload: Workload) -> Contestant:
-    from larspark.bench.interval_contestant import WholeTimeline
+    from larspark.bench.by_larspark import WholeTimeline
 
     return WholeTimeline(workload)
 

@@ -6,6 +6,7 @@ The limits are windows of any size, sparse input, and long gaps.
 import numpy as np
 
 from larspark.base.facts import ColumnBatch, Segment
+from larspark.bench.by_larspark import Changes, began, interval_answers
 from larspark.bench.checksums import Answer
 from larspark.bench.generated_streams import (
     chain,
@@ -18,7 +19,6 @@ from larspark.bench.generated_streams import (
     thirds,
     unique_pairs,
 )
-from larspark.bench.interval_contestant import Changes, began, interval_answers
 from larspark.bench.workload import Run, Stopwatch, Workload
 from larspark.run.session import Session
 

@@ -7,9 +7,9 @@ from itertools import islice
 from pathlib import Path
 
 from larspark.base.facts import Row, RowBatch
+from larspark.bench.by_larspark import began, interval_answers
 from larspark.bench.contest import Measurement, Progress
 from larspark.bench.generated_streams import endless_retrieval, jobs
-from larspark.bench.interval_contestant import began, interval_answers
 from larspark.bench.ticker_workloads import b1
 from larspark.bench.workload import Stopwatch, checked_program, no_garbage_collection
 from larspark.run.protocol import Settings
