@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom, Signature
-from larspark.bench.checksums import Rows, at_times, checksum, of_atoms, size
+from larspark.bench.workload import Rows, at_times, checksum, of_atoms, size
 
 CONSTANTS = st.one_of(
     st.integers(-(2**63), 2**63 - 1),

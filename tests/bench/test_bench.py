@@ -13,7 +13,6 @@ from larspark.bench import bench_command, benchmarks, run_benchmarks, suite
 from larspark.bench import interval_workloads as laser
 from larspark.bench import interval_workloads as limits
 from larspark.bench.by_larspark import WholeTimeline
-from larspark.bench.checksums import Answer
 from larspark.bench.command import table
 from larspark.bench.contest import (
     ATOMS,
@@ -28,7 +27,7 @@ from larspark.bench.contest import (
 )
 from larspark.bench.soak import soak
 from larspark.bench.suite import Benchmark, chosen
-from larspark.bench.workload import Run, Workload
+from larspark.bench.workload import Answer, Run, Workload
 
 STATED = ["bench", "window", "rate", "engine", "ns_per_fact", "us_per_time_point", "bytes"]
 

@@ -14,10 +14,9 @@ from larspark.bench.by_clingo import Clingo
 from larspark.bench.by_duckdb import DuckDB
 from larspark.bench.by_larspark import TickByTick, WholeTimeline
 from larspark.bench.by_polars import Polars
-from larspark.bench.checksums import Answer, at_times, checksum, of_atoms
 from larspark.bench.generated_streams import Facts, stream
 from larspark.bench.suite import AGGREGATES
-from larspark.bench.workload import Contestant, Workload
+from larspark.bench.workload import Answer, Contestant, Workload, at_times, checksum, of_atoms
 from larspark.run.session import Session
 
 NUMBERS = {

@@ -15,8 +15,7 @@ from clingo import Control, Model, Number, String, Symbol, SymbolType, Tuple_
 from larspark.base.atoms import Atom
 from larspark.base.facts import AnyBatch
 from larspark.base.terms import Constant, constant_text
-from larspark.bench.checksums import Answer, of_atoms
-from larspark.bench.workload import ByHand, Run, Stopwatch, Workload
+from larspark.bench.workload import Answer, ByHand, Run, Stopwatch, Workload, of_atoms
 from larspark.run.answers import PointAnswers
 from larspark.run.protocol import Point
 

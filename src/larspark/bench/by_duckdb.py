@@ -10,9 +10,8 @@ import duckdb
 import pyarrow as pa
 
 from larspark.base.atoms import Signature
-from larspark.bench.checksums import Answer, Rows
 from larspark.bench.number_queries import in_sql
-from larspark.bench.workload import Run, Stopwatch, Workload
+from larspark.bench.workload import Answer, Rows, Run, Stopwatch, Workload
 
 # `islands` merges the facts of an atom that are at most `reach` apart into one row, `coalesced` its
 # intervals that touch or overlap. `$name` and `$keys` depend on the arity.

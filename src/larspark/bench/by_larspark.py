@@ -15,8 +15,17 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
-from larspark.bench.checksums import Answer, Column, Ints, Rows, constant_keys, of_atoms
-from larspark.bench.workload import Run, Stopwatch, Workload
+from larspark.bench.workload import (
+    Answer,
+    Column,
+    Ints,
+    Rows,
+    Run,
+    Stopwatch,
+    Workload,
+    constant_keys,
+    of_atoms,
+)
 from larspark.run.interval.columns_of_codes import decoded
 from larspark.run.interval.interval_answers import IntervalAnswers
 from larspark.run.protocol import Answers

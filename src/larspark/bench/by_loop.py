@@ -3,9 +3,8 @@
 from collections import deque
 
 from larspark.base.atoms import Atom
-from larspark.bench.checksums import Answer, of_atoms
 from larspark.bench.interval_workloads import HOT
-from larspark.bench.workload import Run, Stopwatch, Workload
+from larspark.bench.workload import Answer, Run, Stopwatch, Workload, of_atoms
 
 Readings = list[list[tuple[int, int]]]
 

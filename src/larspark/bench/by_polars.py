@@ -8,9 +8,8 @@ and `over` take longer.
 import polars as pl
 
 from larspark.base.atoms import Signature
-from larspark.bench.checksums import Answer, Rows
 from larspark.bench.number_queries import in_polars
-from larspark.bench.workload import Run, Stopwatch, Workload
+from larspark.bench.workload import Answer, Rows, Run, Stopwatch, Workload
 
 # More than any time point.
 _FAR = 1 << 40

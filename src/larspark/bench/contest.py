@@ -7,8 +7,16 @@ from statistics import median
 from typing import TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.bench.checksums import Answer, at_times, checksum, size
-from larspark.bench.workload import Contestant, Run, Workload, no_garbage_collection
+from larspark.bench.workload import (
+    Answer,
+    Contestant,
+    Run,
+    Workload,
+    at_times,
+    checksum,
+    no_garbage_collection,
+    size,
+)
 
 Progress: TypeAlias = Callable[[str], None]
 

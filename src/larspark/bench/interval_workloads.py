@@ -7,7 +7,6 @@ import numpy as np
 
 from larspark.base.facts import ColumnBatch, Segment
 from larspark.bench.by_larspark import Changes, began, interval_answers
-from larspark.bench.checksums import Answer
 from larspark.bench.generated_streams import (
     chain,
     interrupted,
@@ -19,7 +18,7 @@ from larspark.bench.generated_streams import (
     thirds,
     unique_pairs,
 )
-from larspark.bench.workload import Run, Stopwatch, Workload
+from larspark.bench.workload import Answer, Run, Stopwatch, Workload
 from larspark.run.session import Session
 
 RATES = (200, 400, 800, 1000)
