@@ -14,8 +14,7 @@ from larspark.scale.spark_session import DataFrame, local_session
 from larspark.scale.streaming import stream_query as query
 from larspark.scale.streaming.growing_file import follow
 from larspark.scale.streaming.output import json_lines
-from larspark.scale.streaming.stream_failures import start, wait
-from larspark.scale.streaming.stream_progress import progress, watch
+from larspark.scale.streaming.stream_progress import progress, start, wait, watch
 
 __all__ = [
     "collect",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from larspark.scale.streaming.stream_failures import start, wait
+from larspark.scale.streaming.stream_progress import start, wait
 
 Rows = Sequence[dict[str, Any]]
 

@@ -4,7 +4,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from larspark.base.problems import LarsparkError
-from larspark.scale.streaming.stream_failures import wait
+from larspark.scale.streaming.stream_progress import wait
 
 
 class Failed:
