@@ -9,8 +9,8 @@ from tests.language.test_dialects import CACHING, COOLING
 from tests.strategies import programs
 
 from larspark.language import load_program, parse_program
+from larspark.language.printer import lars_translation
 from larspark.language.tree import Program
-from larspark.show.translation import lars_translation
 
 
 @pytest.mark.parametrize(("text", "dialect"), [(CACHING, "ticker"), (COOLING, "laser")])

@@ -16,10 +16,10 @@ from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program
 from larspark.language.events.etalis_reader import EtalisReader
+from larspark.language.printer import lars_translation
 from larspark.language.source import Source
 from larspark.language.tree import AtomFormula
 from larspark.run.protocol import Settings
-from larspark.show.translation import lars_translation
 
 PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000")) // 40
 SHARE = {"interval": 1.0, "asp": 0.1, "tms": 0.1, "oracle": 0.1}

@@ -19,6 +19,7 @@ from larspark.api import open_session
 from larspark.base.atoms import atom_text
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program, program_text
+from larspark.language.printer import lars_translation
 from larspark.language.source import Source
 from larspark.language.temporal.temporal_reader import read_formulas
 from larspark.language.temporal.temporal_tree import (
@@ -29,7 +30,6 @@ from larspark.language.temporal.temporal_tree import (
     temporal_text,
 )
 from larspark.run.protocol import Settings
-from larspark.show.translation import lars_translation
 
 PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000")) // 40
 SHARE = {"interval": 1.0, "asp": 0.1, "tms": 0.1, "oracle": 0.1}
