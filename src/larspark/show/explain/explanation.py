@@ -22,8 +22,7 @@ from larspark.show.explain.proving import prove
 from larspark.show.explain.until import find_until
 from larspark.show.explain.why_not import WhyNot, why_not
 from larspark.show.report import problem_json
-from larspark.show.time_axis import moment_text
-from larspark.show.time_text import times_written
+from larspark.show.time_text import moment_text, times_written
 
 # An atom at a timestamp.
 _STAMPED = re.compile(r"\s*@([0-9]{4}-[0-9][0-9]-\S+)\s+(.*)", re.DOTALL)

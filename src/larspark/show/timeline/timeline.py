@@ -9,7 +9,7 @@ from larspark.base.atoms import Atom
 from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.terminal import printable
-from larspark.show.time_axis import Axis
+from larspark.show.time_text import Axis
 from larspark.show.timeline.lanes import Lane, Origin, lay_out, spans_within
 
 # With more atoms than this a row stands for several of them.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.svg import CHARACTER, label, line, picture
-from larspark.show.time_axis import Axis
+from larspark.show.time_text import Axis
 from larspark.show.timeline.lanes import Lane, Origin
 from larspark.show.timeline.timeline import Timeline
 
