@@ -4,8 +4,7 @@ import pytest
 
 from larspark.analysis.check import check, formula_problems
 from larspark.analysis.checked import Checked, EdgeKind, Fragment
-from larspark.analysis.dependencies import negative_cycle
-from larspark.analysis.layers import decided, layers
+from larspark.analysis.dependencies import decided, layers, negative_cycle
 from larspark.analysis.partition import partition_obstacles
 from larspark.analysis.stages import find_stages
 from larspark.base.problems import Severity

@@ -9,7 +9,7 @@ from tests.run.aggregate_programs import AggregateGenerator, has_aggregate
 from tests.run.test_agreement import CHUNKS, PAIRS, REFUSALS, SEED, SIGNATURES, agrees, span
 
 from larspark.analysis.check import check
-from larspark.analysis.layers import layers
+from larspark.analysis.dependencies import layers
 from larspark.base.problems import LarsparkError, Severity
 from larspark.language import program_text
 from larspark.meaning import answer_streams as definition

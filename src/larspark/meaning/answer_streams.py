@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from larspark.analysis.checked import Checked
-from larspark.analysis.layers import layers
+from larspark.analysis.dependencies import layers
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language.tree import Rule

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from clingo.backend import Backend
 
-from larspark.analysis.layers import decided, layers
+from larspark.analysis.dependencies import decided, layers
 from larspark.analysis.lookback import evaluation_lookback
 from larspark.base.atoms import Element
 from larspark.base.problems import LarsparkError, Problem
