@@ -6,8 +6,8 @@ from typing import Any
 
 from larspark.analysis.checked import Checked, Edge, Lookback
 from larspark.analysis.dependencies import negative_cycle
+from larspark.analysis.fragment import WindowProperties, window_properties
 from larspark.analysis.partition import partition_obstacles
-from larspark.analysis.window_properties import WindowProperties, window_properties
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity
 from larspark.language import program_text, rule_text
