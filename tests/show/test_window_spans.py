@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import larspark as lp
 from larspark.base.atoms import Atom
 from larspark.language import parse_program
-from larspark.show.timeline.window_spans import window_spans
+from larspark.show.timeline.picture import window_spans
 
 WINDOWS = (
     "[0]",
