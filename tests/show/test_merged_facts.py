@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from larspark.base.facts import RowBatch
 from larspark.feeds import Stream
-from larspark.show.merged_facts import MergedFacts
+from larspark.show.run_notes import MergedFacts
 
 VALUES = st.one_of(
     st.sampled_from([0, 1, 2]), st.sampled_from([0.0, -0.0, 1.0, 0.5]), st.sampled_from(["a", "b"])

@@ -67,8 +67,7 @@ from larspark.run.protocol import Answers, Settings
 from larspark.run.registry import AUTO
 from larspark.run.replay import live, replay
 from larspark.run.session import Session
-from larspark.show.merged_facts import MergedFacts
-from larspark.show.run_notes import Arrivals, MissingAnswers, unmatched_notes
+from larspark.show.run_notes import Arrivals, MergedFacts, MissingAnswers, unmatched_notes
 from larspark.show.terminal import (
     print_notes,
     print_problems,
