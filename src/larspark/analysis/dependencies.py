@@ -135,7 +135,13 @@ def _path(
 
 
 def layers(checked: Checked) -> list[tuple[Rule, ...]]:
-    """The rules from the lowest layer to the highest; one layer if no aggregate asks for more."""
+    """The rules from the lowest layer to the highest; one layer if no aggregate asks for more.
+
+    Aggregates look at what is decided, as far as that is possible. The answer streams of a program
+    are those of its lower layers, each extended by those of the rules above it (splitting): no
+    lower rule reads what an upper one derives. Only an aggregate that takes part in a recursion is
+    evaluated together with what it looks at.
+    """
     aggregated = [_aggregated(rule) & checked.derived for rule in checked.rules]
     if not any(aggregated):
         return [checked.rules]
