@@ -280,6 +280,17 @@ def term_variables(term: Term) -> tuple[Variable, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def may_retract(tuples: Tuples | Sessions | Contents | None, *, hindsight: bool) -> bool:
+    """Can what such a window shows be retracted, as elements that are not known yet push it out?
+
+    An ended session is shown when it is over, and never changes.
+    """
+    if isinstance(tuples, Contents):
+        return True
+    ended = isinstance(tuples, Sessions) and tuples.window.ended
+    return tuples is not None and not ended and not hindsight
+
+
 def retracting_rules(plan: Plan, *, hindsight: bool, push: bool) -> tuple[tuple[bool, ...], ...]:
     """For every rule of every group: can what it derives be retracted?
 
@@ -293,8 +304,7 @@ def retracting_rules(plan: Plan, *, hindsight: bool, push: bool) -> tuple[tuple[
             isinstance(rule.source, Collect)
             or any(
                 negated
-                or (seen.tuples is not None and not hindsight)
-                or isinstance(seen.tuples, Contents)
+                or may_retract(seen.tuples, hindsight=hindsight)
                 or seen.atom.signature in retracting
                 for seen, negated in formulas(rule.source)
             )

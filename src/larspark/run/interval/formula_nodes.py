@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from larspark.base.atoms import Atom, Signature
-from larspark.plan.operators import Contents, Mode, Reach, Sessions, Tuples
+from larspark.plan.operators import Contents, Mode, Reach, Sessions, Tuples, may_retract
 from larspark.run.interval.count_profiles import Profile, WindowSize
 from larspark.run.interval.firing import Firing, Head
 from larspark.run.interval.formula_shapes import (
@@ -128,7 +128,7 @@ class FormulaBuilder:
         """The sources of rows: a tuple window over the stream, if there is one."""
         if shape.tuples is not None:
             window = self._window(shape.signature, shape.tuples)
-            retracts = not self._clock.hindsight or isinstance(shape.tuples, Contents)
+            retracts = may_retract(shape.tuples, hindsight=self._clock.hindsight)
             return [Channel(Kind.PINNED, window, retracts=retracts, unique=True)]
         if shape.mode is Mode.NOW:
             # Remembered atoms of the present are those that hold at present.

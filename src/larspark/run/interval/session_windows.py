@@ -1,46 +1,52 @@
 """Session windows: elements are in the window as long as their session lasts.
 
-A session is known up to its last element: its rows hold until it is over if no element follows, and
-one that follows adds the time by which the session gets longer. So an element costs as much as its
-session has elements of the predicate, once for each time point.
+It is not known when a session is over before it is. So its elements hold from their time points on,
+and are retracted when it is over; an ended session is emitted then.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
 
 from larspark.base.atoms import Signature
 from larspark.language.windows import SessionWindow
-from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.kernels.layout import FOREVER, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
+from larspark.run.interval.kernels.session_groups import (
+    CLOSED,
+    COUNTER_COUNT,
+    ENTRY_SIZE,
+    GROUP_KEYS,
+    GROUPS,
+    GROUPS_FREE,
+    MEMBER_ROW,
+    MEMBERS,
+    MEMBERS_FREE,
+    open_sessions,
+    rebuild_heads,
+    reopen_sessions,
+    session_arrivals,
+)
 from larspark.run.interval.nodes import Node, State
 from larspark.run.interval.recomputed_windows import RecomputedWindows
 from larspark.run.interval.restored import check_elements, require
 from larspark.run.interval.run_clock import Clock
-from larspark.run.interval.tuple_windows import Among, Arrived, LastOfGroups, LastTuples
+from larspark.run.interval.store import grown
+from larspark.run.interval.tuple_windows import Among, Arrived, Elements, LastOfGroups, LastTuples
 from larspark.run.state import FURTHEST
 
-_Key: TypeAlias = tuple[int, ...]
-
-
-@dataclass(slots=True)
-class _Session:
-    """A session that may go on, with its elements so far."""
-
-    begin: int
-    last: int
-    members: list[Ints] = field(default_factory=list)
+_SMALLEST = 16
 
 
 class SessionRows:
     """`[session g]`: rows of one predicate, each while its session lasts or when it is over."""
 
-    _open: dict[_Key, _Session]
-    # When sessions are over, the first one first; those that went on since are in it again.
-    _over: list[tuple[int, _Key]]
+    _groups: Ints
+    _heads: Ints
+    _members: Ints
+    _queue: Ints
+    _counters: Ints
 
     def __init__(
         self,
@@ -53,128 +59,101 @@ class SessionRows:
         self._signature = signature
         self._among = among
         self._grouped = by is not None
-        self._keys = [TIME + 1 + position for position in by or ()]
-        self._window = window
+        self._keys = np.array([TIME + 1 + position for position in by or ()], np.int64)
+        # Longer than the timeline is long enough.
+        gap, longest = min(window.gap, FOREVER), window.longest
+        longest = NONE if longest is None else min(longest, FOREVER)
+        self._kind = np.array([gap, longest, window.ended], np.int64)
+        self._ended = window.ended
         self._clock = clock
         self._width = TO + 2 + signature.arity
         self.consumers: list[Node] = []
         self.clear()
 
     def arrive(self, arrived: Arrived) -> None:
-        """Let elements of all predicates arrive; in groups those of others do not count."""
-        outside: list[Ints] = []
-        inside: list[Ints] = []
-        for key, times, rows in self._groups(arrived):
-            self._go_on(key, times, rows, inside, outside)
-        self._pass_on(-1, outside)
-        self._pass_on(1, inside)
+        """Let elements of all predicates arrive; in groups those of others do not count.
 
-    def _groups(self, arrived: Arrived) -> Iterator[tuple[_Key, Ints, Ints]]:
-        """The elements that count, group by group: all times in order, and the own rows."""
-        counted = {
-            name: self._among.select(name, found)
-            for name, found in arrived.items()
-            if not self._grouped or name == self._signature
-        }
-        own = counted.get(self._signature)
-        rows = np.empty((0, self._width), np.int64) if own is None else own.rows
+        They are all elements up to the clock's last time point, or all there will be.
+        """
+        rows, times, sources = self._elements(arrived)
+        # With hindsight no further element continues a session.
+        upto = FOREVER if self._clock.hindsight else self._clock.last
+        self._reserve(len(times), len(rows))
+        inside, closed = session_arrivals.run(
+            self._groups,
+            self._heads,
+            self._members,
+            self._queue,
+            self._counters,
+            rows,
+            times,
+            sources,
+            self._keys,
+            self._kind,
+            upto,
+        )
+        if self._ended:
+            self._pass_on(1, closed)
+        else:
+            self._pass_on(-1, closed)
+            self._pass_on(1, inside)
+
+    def _elements(self, arrived: Arrived) -> tuple[Ints, Ints, Ints]:
+        """The own rows; the times of the elements that count, in order; and the row of each."""
+        own = self._counted(arrived, self._signature)
+        parts = [own.rows[:, TIME]]
         if not self._grouped:
-            every = [found.rows[:, TIME] for found in counted.values() if len(found.rows)]
-            if every:
-                yield (), np.sort(np.concatenate(every)), rows[np.argsort(rows[:, TIME])]
-            return
-        if not len(rows):
-            return
-        turns = np.lexsort([rows[:, TIME], *(rows[:, column] for column in self._keys)])
-        rows = rows[turns]
-        keys = rows[:, self._keys]
-        starts = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
-        for part in np.split(rows, starts):
-            yield tuple(part[0, self._keys].tolist()), part[:, TIME], part
+            others = arrived.keys() - {self._signature}
+            parts += [self._counted(arrived, name).rows[:, TIME] for name in others]
+        times = np.concatenate(parts)
+        sources = np.full(len(times), NONE, np.int64)
+        sources[: len(own.rows)] = np.arange(len(own.rows))
+        if (times[1:] < times[:-1]).any():
+            turns = np.argsort(times, kind="stable")
+            times, sources = times[turns], sources[turns]
+        return np.ascontiguousarray(own.rows), times, sources
 
-    def _go_on(
-        self, key: _Key, times: Ints, rows: Ints, inside: list[Ints], outside: list[Ints]
-    ) -> None:
-        """Let a group have elements at further times, of which some have rows."""
-        window = self._window
-        session = self._open.get(key)
-        done = 0
-        while done < len(times):
-            first = int(times[done])
-            over = first - 1 if session is None else window.over(session.begin, session.last)
-            if session is None or first > over:
-                session = self._open[key] = _Session(first, first)
-                over = first - 1
-            end = done + self._length(session, times[done:])
-            session.last = int(times[end - 1])
-            new_over = window.over(session.begin, session.last)
-            heappush(self._over, (new_over, key))
-            if new_over > over:
-                for members in session.members:
-                    self._lengthen(members, over, new_over, inside, outside)
-            low, high = np.searchsorted(rows[:, TIME], (first, session.last + 1))
-            if high > low:
-                members = rows[low:high].copy()
-                session.members.append(members)
-                shown = members.copy()
-                shown[:, FROM] = new_over + 1 if window.ended else shown[:, TIME]
-                shown[:, TO] = new_over + 1 if window.ended else new_over
-                inside.append(shown)
-            done = end
+    def _counted(self, arrived: Arrived, name: Signature) -> Elements:
+        found = arrived.get(name)
+        if found is None:
+            return Elements(np.empty((0, self._width), np.int64), np.empty(0, np.int64))
+        return self._among.select(name, found)
 
-    def _length(self, session: _Session, times: Ints) -> int:
-        """How many of these times belong to the session, of which the first one does."""
-        breaks = np.flatnonzero(np.diff(times) > self._window.gap)
-        length = int(breaks[0]) + 1 if len(breaks) else len(times)
-        if self._window.longest is not None:
-            latest = session.begin + self._window.longest
-            length = min(length, int(np.searchsorted(times, latest, side="right")))
-        return length
+    def _reserve(self, elements: int, rows: int) -> None:
+        """Make room for more groups and more members."""
+        counters = self._counters
+        more = elements if self._grouped else 1
+        if int(counters[GROUPS]) + more > len(self._groups):
+            self._groups = grown(self._groups, more)
+            self._queue = grown(self._queue, len(self._groups) - len(self._queue))
+            self._heads = np.full(1 << (len(self._groups) - 1).bit_length(), NONE, np.int64)
+            rebuild_heads.run(self._groups, self._heads, self._queue, counters)
+        if int(counters[MEMBERS]) + rows > len(self._members):
+            self._members = grown(self._members, rows)
 
-    def _lengthen(
-        self, members: Ints, over: int, new_over: int, inside: list[Ints], outside: list[Ints]
-    ) -> None:
-        more = members.copy()
-        more[:, FROM] = over + 1
-        more[:, TO] = new_over
-        if self._window.ended:
-            before = members.copy()
-            before[:, FROM] = before[:, TO] = over + 1
-            outside.append(before)
-            more[:, FROM] = more[:, TO] = new_over + 1
-        inside.append(more)
-
-    def _pass_on(self, sign: int, parts: list[Ints]) -> None:
-        if parts:
-            rows = np.concatenate(parts)
+    def _pass_on(self, sign: int, rows: Ints) -> None:
+        if len(rows):
             for consumer in self.consumers:
                 consumer.receive(sign, rows)
 
     def expire(self) -> None:
-        """Forget the sessions that no element can continue."""
-        while self._over and self._over[0][0] < self._clock.floor:
-            _, key = heappop(self._over)
-            session = self._open.get(key)
-            if session is None:
-                continue
-            if self._window.over(session.begin, session.last) < self._clock.floor:
-                del self._open[key]
+        """Give back memory, when little of it is used: sessions that are over are gone by now."""
+        counters = self._counters
+        fullest = max(counters[GROUPS] / len(self._groups), counters[MEMBERS] / len(self._members))
+        if fullest < 0.1 and len(self._groups) + len(self._members) > 64 * _SMALLEST:
+            self.load(self.state())
 
     def clear(self) -> None:
-        self._open = {}
-        self._over = []
+        self._groups = np.empty((_SMALLEST, GROUP_KEYS + len(self._keys)), np.int64)
+        self._heads = np.full(_SMALLEST, NONE, np.int64)
+        self._members = np.empty((_SMALLEST, MEMBER_ROW + self._width), np.int64)
+        self._queue = np.empty((_SMALLEST, ENTRY_SIZE), np.int64)
+        self._counters = np.zeros(COUNTER_COUNT, np.int64)
+        self._counters[[GROUPS_FREE, MEMBERS_FREE, CLOSED]] = NONE
 
     def state(self) -> State:
-        sessions = [
-            (session.begin, session.last, sum(map(len, session.members)), *key)
-            for key, session in self._open.items()
-        ]
-        members = [rows for session in self._open.values() for rows in session.members]
-        empty = np.empty((0, self._width), np.int64)
-        return {
-            "sessions": np.array(sessions, np.int64).reshape(len(sessions), 3 + len(self._keys)),
-            "rows": np.concatenate([empty, *members]),
-        }
+        sessions, rows = open_sessions.run(self._groups, self._members, self._queue, self._counters)
+        return {"sessions": sessions, "rows": rows}
 
     def load(self, state: Mapping[str, Ints]) -> None:
         rows, sessions = state["rows"], state["sessions"]
@@ -184,17 +163,23 @@ class SessionRows:
         require((lengths >= 0).all() and lengths.sum() == len(rows), "sessions have no rows")
         require((abs(sessions[:, :2]) <= FURTHEST).all(), "sessions are too far away")
         require((sessions[:, 0] <= sessions[:, 1]).all(), "a session ends before it begins")
+        require(self._grouped or len(sessions) < 2, "there are two sessions without groups")
         self.clear()
-        done = 0
-        for begin, last, count, *key in sessions.tolist():
-            members = [rows[done : done + count]] if count else []
-            self._open[tuple(key)] = _Session(begin, last, members)
-            heappush(self._over, (self._window.over(begin, last), tuple(key)))
-            done += count
+        self._reserve(len(sessions), len(rows))
+        reopen_sessions.run(
+            self._groups,
+            self._heads,
+            self._members,
+            self._queue,
+            self._counters,
+            np.ascontiguousarray(sessions),
+            np.ascontiguousarray(rows),
+            self._kind,
+        )
 
     def size(self) -> tuple[int, int]:
-        members = [rows for session in self._open.values() for rows in session.members]
-        return sum(map(len, members)), sum(rows.nbytes for rows in members)
+        arrays = (self._groups, self._heads, self._members, self._queue)
+        return int(self._counters[MEMBERS]), sum(array.nbytes for array in arrays)
 
 
 TupleNode: TypeAlias = LastTuples | LastOfGroups | SessionRows | RecomputedWindows
