@@ -13,8 +13,7 @@ from larspark.base.problems import LarsparkError
 from larspark.base.terms import Constant
 from larspark.feeds.ground_atoms import parse_ground_atom
 from larspark.language import parse_formula, parse_program
-from larspark.logic.aggregate_states import State, possible_values
-from larspark.logic.aggregates import aggregate_value
+from larspark.logic.aggregates import State, aggregate_value, possible_values
 from larspark.meaning.output_stream import models, output_stream
 from larspark.meaning.queries import query
 

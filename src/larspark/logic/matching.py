@@ -30,8 +30,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.aggregate_states import possible_values
-from larspark.logic.aggregates import Tuple
+from larspark.logic.aggregates import Tuple, possible_values
 from larspark.logic.binding import binds_all, bound_after, is_bound, linear
 from larspark.logic.values import NoValueError, Substitution, compare, time_value, value
 

@@ -24,8 +24,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.logic.aggregate_states import State, check_states
-from larspark.logic.aggregates import Tuple
+from larspark.logic.aggregates import State, Tuple, check_states
 from larspark.logic.binding import linear
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.logic.matching import Matcher
