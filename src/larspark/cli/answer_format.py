@@ -7,8 +7,8 @@ from typing import Any
 from larspark import api
 from larspark.cli.options import Form
 from larspark.feeds.time_format import TimeFormat
+from larspark.run.answers import JoinedChanges, JoinedIntervals
 from larspark.run.emit_policy import Occasions
-from larspark.run.joined_answers import JoinedChanges, JoinedIntervals
 from larspark.run.protocol import Answers, Change, Point
 from larspark.show.answer_lines import (
     announced_changes,

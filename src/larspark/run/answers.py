@@ -1,12 +1,17 @@
-"""Answers of engines that work time point by time point."""
+"""Answers of engines that work time point by time point, and the answers of a run in pieces.
+
+What is carried from one piece to the next can be saved, so that a run can go on later.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from larspark.base.atoms import Atom, atom_text
-from larspark.run.protocol import Change, Model, Point
+from larspark.run.protocol import Answers, Change, Model, Point
+from larspark.run.state import atom_fields, atom_of, time_of
 
 
 class PointAnswers:
@@ -35,7 +40,7 @@ class PointAnswers:
         before: frozenset[Atom] = frozenset()
         for t, atoms in self._outputs():
             if atoms != before:
-                yield Change(t, _sorted(atoms - before), _sorted(before - atoms))
+                yield Change(t, _in_text_order(atoms - before), _in_text_order(before - atoms))
             before = atoms
 
     def intervals(self) -> Sequence[tuple[Atom, int, int]]:
@@ -66,7 +71,8 @@ class PointAnswers:
         return iter(final.items())
 
 
-def _sorted(atoms: frozenset[Atom]) -> tuple[Atom, ...]:
+def _in_text_order(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+    """Atoms in the order of their texts."""
     return tuple(sorted(atoms, key=atom_text))
 
 
@@ -102,3 +108,95 @@ def _combined(
     times = sorted({t for stream in streams for t in stream})
     combined = {t: combine([stream.get(t, frozenset()) for stream in streams]) for t in times}
     return Model({t: atoms for t, atoms in combined.items() if atoms})
+
+
+class JoinedChanges:
+    """The changes of a run; each piece starts from nothing, so its first change is compared."""
+
+    def __init__(self) -> None:
+        self._holding: set[Atom] = set()
+
+    def of(self, pieces: Iterable[Answers]) -> Iterator[Change]:
+        for piece in pieces:
+            carried = self._holding
+            self._holding = holding = set[Atom]()
+            first = True
+            for t, added, removed in piece.changes():
+                if first and t > piece.first and carried:
+                    yield Change(piece.first, (), _in_text_order(carried))
+                    carried = set()
+                first = False
+                now = set(added)
+                gone = {*removed, *(carried - now)}
+                new = now - carried
+                holding |= now
+                holding -= set(removed)
+                carried = set()
+                if new or gone:
+                    yield Change(t, _in_text_order(new), _in_text_order(gone))
+            if first and carried:
+                yield Change(piece.first, (), _in_text_order(carried))
+
+    def save(self) -> Any:
+        """What holds after the pieces so far, as JSON values."""
+        return [atom_fields(atom) for atom in _in_text_order(self._holding)]
+
+    def restore(self, saved: Any) -> None:
+        """Go on after the pieces before `save`."""
+        self._holding = set(map(atom_of, saved))
+
+
+class JoinedIntervals:
+    """Maximal intervals over all pieces, sorted by start, then by the atom's text."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, str, Atom, int]] = []
+        self._open: dict[Atom, int] = {}
+
+    def of(self, pieces: Iterable[Answers]) -> Iterator[tuple[Atom, int, int]]:
+        last = 0
+        for piece in pieces:
+            reopened: dict[Atom, int] = {}
+            for atom, start, end in piece.intervals():
+                begin = self._open.pop(atom, start) if start == piece.first else start
+                if end == piece.last:
+                    reopened[atom] = begin
+                else:
+                    self._add(begin, atom, end)
+            # What was open and is not continued ended with the piece before.
+            for atom, start in self._open.items():
+                self._add(start, atom, piece.first - 1)
+            self._open = reopened
+            last = piece.last
+            yield from self._ready(min(reopened.values(), default=last + 1))
+        for atom, begin in self._open.items():
+            self._add(begin, atom, last)
+        yield from self._ready(None)
+
+    def _add(self, begin: int, atom: Atom, end: int) -> None:
+        self._waiting.append((begin, atom_text(atom), atom, end))
+
+    def _ready(self, horizon: int | None) -> Iterator[tuple[Atom, int, int]]:
+        """Remove the intervals that begin before a time point, or all, in their order."""
+        waiting = self._waiting
+        waiting.sort(key=lambda row: row[:2])
+        count = len(waiting)
+        if horizon is not None:
+            count = next((i for i, row in enumerate(waiting) if row[0] >= horizon), count)
+        ready = waiting[:count]
+        del waiting[:count]
+        yield from ((atom, begin, end) for begin, _, atom, end in ready)
+
+    def save(self) -> Any:
+        """The intervals that wait or are open, as JSON values."""
+        waiting = [[begin, end, *atom_fields(atom)] for begin, _, atom, end in self._waiting]
+        return [waiting, [[begin, *atom_fields(atom)] for atom, begin in self._open.items()]]
+
+    def restore(self, saved: Any) -> None:
+        """Go on after the pieces before `save`."""
+        waiting, still_open = saved
+        self._waiting, self._open = [], {}
+        for begin, end, *fields in waiting:
+            self._add(time_of(begin), atom_of(fields), time_of(end))
+        for begin, *fields in still_open:
+            self._open[atom_of(fields)] = time_of(begin)

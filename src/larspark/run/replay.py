@@ -10,7 +10,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError
 from larspark.feeds.live import LiveStream
-from larspark.run.joined_answers import JoinedIntervals
+from larspark.run.answers import JoinedIntervals
 from larspark.run.protocol import Answers
 from larspark.run.session import Session, derived_in_stream
 
