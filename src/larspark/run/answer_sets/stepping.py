@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import Self
 
 from larspark.analysis.checked import Checked
@@ -15,12 +15,69 @@ from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.answer_sets.evaluators import Derived, Evaluator
 from larspark.run.answer_sets.solver import Solvable, TimeLimitError, in_order
-from larspark.run.answer_sets.stepping_state import SteppingState
 from larspark.run.answer_sets.stream_views import Elements, View
 from larspark.run.answer_sets.task import Task
 from larspark.run.answers import PointAnswers
 from larspark.run.protocol import Model, Point, Settings
-from larspark.run.state import State
+from larspark.run.state import (
+    State,
+    atom_fields,
+    atom_of,
+    optional_time,
+    time_of,
+    whole_number,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SteppingState:
+    """Everything that later answers depend on.
+
+    `kept` are the elements that can still be seen, each with whether tuple windows count it, and
+    `arrived` is the number of input elements in all.
+    """
+
+    kept: list[tuple[int, Atom, bool]]
+    arrived: int
+    waiting: list[Element]
+    start: int | None
+    latest: int | None
+    answered: int | None
+    previous: list[Atom]
+
+    def to_state(self) -> State:
+        return State(
+            {
+                "kept": [[t, counted, *atom_fields(atom)] for t, atom, counted in self.kept],
+                "arrived": self.arrived,
+                "waiting": [[t, *atom_fields(atom)] for t, atom in self.waiting],
+                "times": [self.start, self.latest, self.answered],
+                "previous": [atom_fields(atom) for atom in self.previous],
+            }
+        )
+
+    @classmethod
+    def of(cls, state: State) -> "SteppingState":
+        """The inverse of `to_state`."""
+        values = state.values
+        start, latest, answered = map(optional_time, values["times"])
+        kept = [(time_of(t), atom_of(fields), counted) for t, counted, *fields in values["kept"]]
+        if not all(isinstance(counted, bool) for *_, counted in kept):
+            raise ValueError("an element is neither counted nor not")
+        arrived = whole_number(values["arrived"], sum(counted for *_, counted in kept), 2**62)
+        waiting = [Element(time_of(t), atom_of(fields)) for t, *fields in values["waiting"]]
+        for times in ([t for t, *_ in kept], [t for t, _ in waiting]):
+            if any(later < earlier for earlier, later in pairwise(times)):
+                raise ValueError("elements are not in the order of time")
+        return cls(
+            kept=kept,
+            arrived=arrived,
+            waiting=waiting,
+            start=start,
+            latest=latest,
+            answered=answered,
+            previous=[atom_of(fields) for fields in values["previous"]],
+        )
 
 
 class SteppingEngine(ABC):
