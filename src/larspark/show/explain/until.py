@@ -20,10 +20,10 @@ from larspark.language.nodes import walk
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Reset, Rule, Windowed
 from larspark.logic.traversal import formulas, is_ground, occurrences
 from larspark.meaning.answer_streams import AnswerStream
+from larspark.show.explain.derivation import is_definite
 from larspark.show.explain.knowledge import Knowledge, lay_over, ready_oracle
 from larspark.show.explain.proof import Proof, Step, Until
 from larspark.show.explain.proving import prove
-from larspark.show.explain.rule_support import is_definite
 
 # So many later time points are looked at: for one proof, and by the whole program. Where the search
 # ends before the atom does, it says so.

@@ -19,6 +19,7 @@ from larspark.meaning.grounding import GroundAt, GroundAtom, pins_in_timeline
 from larspark.meaning.open_timeline import NO_HORIZON, find_horizon
 from larspark.meaning.stream_matching import ground_literal, stream_matcher
 from larspark.run.protocol import Settings
+from larspark.show.explain.derivation import head_conditions
 from larspark.show.explain.knowledge import (
     Derived,
     Evaluation,
@@ -28,7 +29,6 @@ from larspark.show.explain.knowledge import (
     narrow,
 )
 from larspark.show.explain.near_miss import Near, NearMisses
-from larspark.show.explain.rule_support import head_conditions
 from larspark.show.explain.substitute import substitute
 from larspark.show.explain.support import Support
 from larspark.show.time_text import time_text
