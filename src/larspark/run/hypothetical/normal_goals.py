@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from larspark.base.atoms import Signature
 from larspark.base.terms import Variable
-from larspark.run.hypothetical.goals import Goal
+from larspark.run.hypothetical.goals import Goal, subsumes
 from larspark.run.hypothetical.patterns import (
     ORIGIN,
     Condition,
@@ -19,7 +19,6 @@ from larspark.run.hypothetical.patterns import (
     object_names,
     time_names,
 )
-from larspark.run.hypothetical.subsumption import subsumes
 from larspark.run.hypothetical.temporal_rules import Conjunction, Denial, Occurrence
 
 

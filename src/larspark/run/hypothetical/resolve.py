@@ -15,9 +15,8 @@ from itertools import count
 from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import Variable
-from larspark.run.hypothetical.goals import Goal, fresh, renamed, simplified
+from larspark.run.hypothetical.goals import Goal, fresh, renamed, simplified, subsumes
 from larspark.run.hypothetical.patterns import ORIGIN, Slot, Time, time_names, unify
-from larspark.run.hypothetical.subsumption import subsumes
 from larspark.run.hypothetical.temporal_rules import NOW, Conjunction, Occurrence, TemporalRule
 
 # A query that needs more goals is refused.
