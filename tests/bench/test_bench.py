@@ -11,7 +11,6 @@ from rich.console import Console
 from larspark.base.problems import LarsparkError
 from larspark.bench import bench_command, benchmarks, run_benchmarks, suite
 from larspark.bench import interval_workloads as laser
-from larspark.bench import interval_workloads as limits
 from larspark.bench.by_larspark import WholeTimeline
 from larspark.bench.command import table
 from larspark.bench.contest import (
@@ -56,7 +55,7 @@ def test_everyone_takes_part_and_is_compared_with_the_interval_engine() -> None:
 
 @pytest.mark.parametrize("rules", [1, 3, 9])
 def test_few_facts_have_the_same_answers_through_the_front_door(rules: int) -> None:
-    workload = limits.sparse(4, 2, rules=rules)
+    workload = laser.sparse(4, 2, rules=rules)
     entrants = [INTERVAL, ATOMS, TABLES, *([LOOP] if rules == 3 else [])]
     measured = contest("sparse", workload, entrants, repetitions=1, progress=silent)
     assert len({one.more["intervals"] for one in measured}) == 1
@@ -108,11 +107,11 @@ def test_who_needs_a_missing_package_is_left_out() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        limits.flat_diamond,
-        limits.flat_box,
-        limits.flat_join,
-        limits.flat_negation,
-        limits.flat_tuples,
+        laser.flat_diamond,
+        laser.flat_box,
+        laser.flat_join,
+        laser.flat_negation,
+        laser.flat_tuples,
         laser.best_case,
         laser.worst_case,
     ],
@@ -124,8 +123,8 @@ def test_tick_by_tick_and_the_whole_timeline_agree(make) -> None:
 
 
 def test_a_gap_is_one_step() -> None:
-    workload = limits.silence(10, 1000)
-    entrants = [Entrant(limits.OverTheGap), Entrant(WholeTimeline)]
+    workload = laser.silence(10, 1000)
+    entrants = [Entrant(laser.OverTheGap), Entrant(WholeTimeline)]
     over, _ = contest("gap", workload, entrants, repetitions=1, progress=silent)
     assert over.more["time_points"] == 1001
     assert over.more["milliseconds"] > 0

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.bench import interval_workloads as laser
-from larspark.bench import number_workloads as numbers
 from larspark.bench.by_clingo import Clingo
 from larspark.bench.by_duckdb import DuckDB
 from larspark.bench.by_larspark import TickByTick, WholeTimeline
@@ -21,7 +20,7 @@ from larspark.run.session import Session
 
 NUMBERS = {
     f"{name} {function}": partial(make, function)
-    for name, make in (("time", numbers.time_window), ("tuples", numbers.tuple_window))
+    for name, make in (("time", laser.time_window), ("tuples", laser.tuple_window))
     for function in AGGREGATES
 }
 WORKLOADS: dict[str, Callable[[int, int], Workload]] = {
@@ -69,7 +68,7 @@ def test_numbers_are_those_of_the_definitions(name: str, window: int) -> None:
 
 
 def test_sessions_are_those_of_the_definitions() -> None:
-    agree(numbers.sessions(1, 3, measured=12))
+    agree(laser.sessions(1, 3, measured=12))
 
 
 @st.composite
@@ -103,6 +102,6 @@ def test_they_agree_on_streams_they_were_not_written_for(
 def test_numbers_agree_on_streams_they_were_not_written_for(
     name: str, window: int, data: st.DataObject
 ) -> None:
-    model = NUMBERS.get(name, numbers.sessions)(window, 3, measured=3)
+    model = NUMBERS.get(name, laser.sessions)(window, 3, measured=3)
     facts = data.draw(other_streams("load", 2, 3))
     agree(Workload(model.program, facts, window, 1, model.by_hand, measure=model.measure))

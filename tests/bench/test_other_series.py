@@ -5,10 +5,9 @@ import pytest
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
 from larspark.bench import feed_speed as reading
-from larspark.bench import file_speed
-from larspark.bench import first_answer as start
 from larspark.bench import generated_streams as ticker_streams
 from larspark.bench import hypothetical_speed as hypothetical
+from larspark.bench import run_speed
 from larspark.bench import ticker_workloads as ticker
 from larspark.bench.soak import ticker_soak
 from larspark.bench.workload import checked_program
@@ -76,7 +75,7 @@ def test_every_form_of_a_stream_is_read() -> None:
 
 
 def test_the_first_answer_comes_from_a_process_of_its_own() -> None:
-    (measured,) = start.start("start", 1, silent)
+    (measured,) = run_speed.start("start", 1, silent)
     assert measured.more["milliseconds"] > 0
 
 
@@ -87,7 +86,7 @@ def test_a_soak_of_ticker_is_told_in_parts_with_what_is_kept() -> None:
 
 
 def test_files_are_answered_on_the_command_line_and_by_duckdb_alike() -> None:
-    measured = list(file_speed.files("files", 3_000, 1, silent))
+    measured = list(run_speed.files("files", 3_000, 1, silent))
     labels = [one.engine for one in measured]
     assert "larspark, numbers.parquet, points" in labels
     assert {label for label in labels if label.startswith("DuckDB")} == {

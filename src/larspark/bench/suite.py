@@ -11,10 +11,8 @@ from typing import Protocol, TypeAlias
 from larspark.base.problems import LarsparkError, Problem
 from larspark.bench import (
     feed_speed,
-    file_speed,
-    first_answer,
     hypothetical_speed,
-    number_workloads,
+    run_speed,
 )
 from larspark.bench import interval_workloads as workloads
 from larspark.bench import soak as soak_runs
@@ -133,7 +131,7 @@ flat_join = Flatness(workloads.flat_join)
 flat_negation = Flatness(workloads.flat_negation)
 flat_tuples = Flatness(workloads.flat_tuples)
 
-sessions = Grid(number_workloads.sessions, WITHOUT_CLINGO, (800,), (5, 20), (800,), (5,))
+sessions = Grid(workloads.sessions, WITHOUT_CLINGO, (800,), (5, 20), (800,), (5,))
 
 
 def sparse(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
@@ -194,7 +192,7 @@ def soak_ticker(bench: str, quick: bool, progress: Progress) -> Iterator[Measure
 
 def start(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
     """Time to the first answer."""
-    return first_answer.start(bench, _repetitions(quick), progress)
+    return run_speed.start(bench, _repetitions(quick), progress)
 
 
 def hypothetical(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
@@ -209,7 +207,7 @@ def feeds(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
 
 def files(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
     """From a file to the answers, on the command line."""
-    return file_speed.files(bench, 50_000 if quick else 1_000_000, _repetitions(quick), progress)
+    return run_speed.files(bench, 50_000 if quick else 1_000_000, _repetitions(quick), progress)
 
 
 # The modules of the benchmarks on Spark import PySpark, which may be missing.
@@ -290,8 +288,8 @@ _BENCHMARKS = (
     *(
         Benchmark(f"numbers/{kind}/{function}", f"the {function} of {kind} windows by key", series)
         for kind, make in (
-            ("time", number_workloads.time_window),
-            ("tuples", number_workloads.tuple_window),
+            ("time", workloads.time_window),
+            ("tuples", workloads.tuple_window),
         )
         for function, series in ((name, Numbers(make, name)) for name in AGGREGATES)
     ),
