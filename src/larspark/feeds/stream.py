@@ -16,8 +16,7 @@ from larspark.feeds.formats import jsonl, lars_facts
 from larspark.feeds.formats.columns import column_batches
 from larspark.feeds.formats.csv_layout import CsvLayout
 from larspark.feeds.formats.json_columns import block_reader
-from larspark.feeds.formats.line_batches import line_batches
-from larspark.feeds.formats.line_readers import line_reader
+from larspark.feeds.formats.line_batches import line_batches, line_reader
 from larspark.feeds.formats.tables import at_one_time, memory_table, open_table
 from larspark.feeds.ground_atoms import GroundAtoms, predicate, value_constant
 from larspark.feeds.mapping import Mapping, parse_mappings

@@ -1,4 +1,7 @@
-"""Lines of a file as batches: whole blocks as columns where that works, else line by line."""
+"""Lines of a file as batches: whole blocks as columns where that works, else line by line.
+
+A reader of lines is chosen by their format: JSON Lines with atoms, mapped JSON objects, CSV.
+"""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -6,9 +9,14 @@ from typing import BinaryIO
 from larspark.base.atoms import Atom
 from larspark.base.facts import AnyBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.byte_source import LINE_LIMIT, byte_blocks
+from larspark.feeds.byte_source import LINE_LIMIT, Format, byte_blocks
+from larspark.feeds.formats.csv_layout import CsvLayout
+from larspark.feeds.formats.csv_lines import CsvLines
 from larspark.feeds.formats.json_columns import BlockReader
-from larspark.feeds.formats.jsonl import LineReader
+from larspark.feeds.formats.json_objects import MappedObjects
+from larspark.feeds.formats.jsonl import JsonLines, LineReader, Times
+from larspark.feeds.formats.tables import CSV_FORMATS, csv_layout
+from larspark.feeds.mapping import Mapping
 from larspark.feeds.ordering import Arrival, ColumnOrder, numbered_rows
 from larspark.feeds.reading import Options, Reading, Refused, late_by
 
@@ -95,3 +103,27 @@ class _Reader:
         rows = numbered_rows(times, atoms, self.arrivals)
         self.arrivals += len(rows)
         yield from self.order.release(RowBatch(rows).segments(), self.newest, bare)
+
+
+def line_reader(
+    form: Format,
+    mappings: tuple[Mapping, ...],
+    layout: CsvLayout,
+    tick: int | None,
+    *,
+    clocked: bool,
+    live: bool = True,
+) -> LineReader:
+    """The reader of a format; with `clocked`, lines without a time get that of their arrival.
+
+    An interval, which may stand for any number of facts, is read from files only.
+    """
+    if form in CSV_FORMATS:
+        return CsvLines(mappings, tick, csv_layout(form, layout))
+    if form != "jsonl":
+        message = f"{form} cannot be read line by line"
+        raise LarsparkError(Problem("L302", message, hint="live streams are jsonl, csv or tsv"))
+    if mappings:
+        return MappedObjects(mappings, tick)
+    times = Times.OPTIONAL if clocked else Times.REQUIRED
+    return JsonLines(tick, times, intervals=not live)

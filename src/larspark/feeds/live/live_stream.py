@@ -12,7 +12,7 @@ from larspark.base.terms import Constant
 from larspark.feeds.byte_source import known_format, suffix_format
 from larspark.feeds.formats.csv_layout import CsvLayout
 from larspark.feeds.formats.jsonl import LineReader
-from larspark.feeds.formats.line_readers import line_reader
+from larspark.feeds.formats.line_batches import line_reader
 from larspark.feeds.live.inbox import INBOX_BYTES, PATIENCE_SECONDS, Block, Inbox, Traffic
 from larspark.feeds.live.places import is_live, parse_place
 from larspark.feeds.live.wall_clock import Clock, ClockOrder
