@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Literal, cast
 
 from larspark.base.problems import Span
-from larspark.language.dialects.cql.query_tokens import string_value
+from larspark.language.dialects.cql.query_tokens import MAX_DEPTH, Stop, TokenReader, string_value
 from larspark.language.dialects.cql.query_tree import (
     AggregateCall,
     Column,
@@ -20,7 +20,6 @@ from larspark.language.dialects.cql.query_tree import (
     Select,
     Value,
 )
-from larspark.language.dialects.cql.token_reader import MAX_DEPTH, Stop, TokenReader
 from larspark.language.tokens import brief, number_of
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")

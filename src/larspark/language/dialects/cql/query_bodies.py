@@ -10,10 +10,12 @@ from larspark.base.problems import Span
 from larspark.base.terms import Term, Variable, Wildcard
 from larspark.language.aggregate_syntax import finish_body
 from larspark.language.dialects.cql.query_conditions import (
+    Equation,
     Required,
     TooManyAlternativesError,
     alternatives,
     calls,
+    unify,
 )
 from larspark.language.dialects.cql.query_scope import (
     Bound,
@@ -33,7 +35,6 @@ from larspark.language.dialects.cql.query_tree import (
     Rows,
     Select,
 )
-from larspark.language.dialects.cql.query_unify import Equation, unify
 from larspark.language.source import Source as Text
 from larspark.language.tree import (
     Aggregate,

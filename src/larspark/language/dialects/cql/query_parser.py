@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, cast, get_args
 
-from larspark.language.dialects.cql.query_tokens import query_statements
+from larspark.language.dialects.cql.query_tokens import RESERVED, Stop, query_statements
 from larspark.language.dialects.cql.query_tree import (
     Answer,
     Column,
@@ -23,7 +23,6 @@ from larspark.language.dialects.cql.query_tree import (
     View,
 )
 from larspark.language.dialects.cql.source_parser import SourceParser
-from larspark.language.dialects.cql.token_reader import RESERVED, Stop
 from larspark.language.source import Source as Text
 from larspark.language.tokens import brief
 

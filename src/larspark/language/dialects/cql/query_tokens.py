@@ -1,10 +1,13 @@
-"""Text of CQL to tokens, and tokens to statements."""
+"""CQL: text to tokens, tokens to statements, and the reader of the tokens of one statement."""
 
 import re
 from collections.abc import Iterator
+from typing import NoReturn
 
+from larspark.base.problems import Span
 from larspark.language.source import Source
-from larspark.language.tokens import Token, brief
+from larspark.language.source import Source as Text
+from larspark.language.tokens import Token, brief, span_between
 
 _TOKEN = re.compile(
     r"""
@@ -74,3 +77,87 @@ def string_value(token: Token) -> str:
     """The text between the quotes; a doubled quote stands for one."""
     quote = token.text[0]
     return token.text[1:-1].replace(quote * 2, quote)
+
+
+MAX_DEPTH = 60
+# Words that end a name without `AS`.
+RESERVED = frozenset(
+    (
+        *("select", "distinct", "from", "where", "group", "having", "order", "limit", "as", "and"),
+        *("or", "not", "in", "exists", "union", "except", "intersect", "join", "left", "right"),
+        *("full", "inner", "outer", "cross", "natural", "on", "using", "like", "is", "between"),
+        *("null", "case", "over", "offset", "fetch", "by"),
+    )
+)
+
+
+class Stop(Exception):  # noqa: N818 - internal: the problem has been reported
+    """The rest of the statement cannot be read."""
+
+
+class TokenReader:
+    """Goes through the tokens of a statement, and reports problems at its place."""
+
+    def __init__(self, text: Text, tokens: list[Token]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._at = 0
+        self._depth = 0
+
+    def _peek(self, ahead: int = 0) -> str:
+        """The next word in lower case, or the next symbol; empty at the end."""
+        place = self._at + ahead
+        if place >= len(self._tokens) or self._tokens[place].type == "STRING":
+            return ""
+        return self._tokens[place].text.lower()
+
+    def _type(self) -> str:
+        return self._tokens[self._at].type if self._at < len(self._tokens) else ""
+
+    def _next(self) -> Token:
+        token = self._tokens[self._at]
+        self._at += 1
+        return token
+
+    def _take(self, *words: str) -> Token | None:
+        return self._next() if self._peek() in words and self._peek() else None
+
+    def _need(self, word: str) -> Token:
+        return self._take(word) or self._unexpected(f"`{word.upper()}`")
+
+    def _name(self, what: str) -> Token:
+        if self._type() != "NAME" or self._peek() in RESERVED:
+            self._unexpected(what)
+        return self._next()
+
+    def _place(self) -> Span:
+        """The next token, or what follows the last one."""
+        if self._at < len(self._tokens):
+            return self._tokens[self._at].span
+        end = self._tokens[-1].span
+        return end._replace(column=end.end_column, end_column=end.end_column + 1)
+
+    def _span(self, first: Token) -> Span:
+        return span_between(first, self._tokens[max(self._at - 1, 0)])
+
+    def _from(self, span: Span) -> Span:
+        last = self._tokens[max(self._at - 1, 0)]
+        return span._replace(end_line=last.line, end_column=last.end_column)
+
+    def _unexpected(self, expected: str) -> NoReturn:
+        found = "the statement ends"
+        if self._at < len(self._tokens):
+            found = f"found `{brief(self._tokens[self._at].text)}`"
+        message = f"expected {expected}, {found}"
+        self._text.report("L104", message, self._place())
+        raise Stop
+
+    def _refuse(self, what: str, span: Span, hint: str = "") -> None:
+        self._text.report("L150", f"CQL: {what} is not supported", span, hint)
+
+    def _nest(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            message = f"queries and brackets nest more than {MAX_DEPTH} deep"
+            self._text.report("L107", message, self._place())
+            raise Stop

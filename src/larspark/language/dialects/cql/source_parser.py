@@ -1,6 +1,7 @@
 """CQL: what a query reads: streams, relations and views, their windows, and joins."""
 
 from larspark.language.dialects.cql.expression_parser import ExpressionParser
+from larspark.language.dialects.cql.query_tokens import RESERVED, Stop
 from larspark.language.dialects.cql.query_tree import (
     Condition,
     Rows,
@@ -8,7 +9,6 @@ from larspark.language.dialects.cql.query_tree import (
     TimeRange,
     WindowClause,
 )
-from larspark.language.dialects.cql.token_reader import RESERVED, Stop
 from larspark.language.source import Source as Text
 from larspark.language.tokens import Token, brief, span_between, whole_number
 
