@@ -21,9 +21,9 @@ from larspark.cli.options import (
     existing,
 )
 from larspark.language import DIALECTS, parse_formula
+from larspark.language.dialects.ltl.lars_to_pltl import Timeline, pltl
+from larspark.language.dialects.ltl.temporal_tree import temporal_text
 from larspark.language.printer import lars_translation
-from larspark.language.temporal.lars_to_pltl import Timeline, pltl
-from larspark.language.temporal.temporal_tree import temporal_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from random import Random
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
-from larspark.language.events.pattern_tree import (
+from larspark.language.dialects.etalis.pattern_tree import (
     Event,
     EventRule,
     Pair,

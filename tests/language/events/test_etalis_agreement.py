@@ -15,7 +15,7 @@ from larspark.api import open_session
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program
-from larspark.language.events.etalis_reader import EtalisReader
+from larspark.language.dialects.etalis.etalis_reader import EtalisReader
 from larspark.language.printer import lars_translation
 from larspark.language.source import Source
 from larspark.language.tree import AtomFormula

@@ -3,7 +3,7 @@
 from random import Random
 
 from larspark.base.atoms import Atom
-from larspark.language.temporal.temporal_tree import (
+from larspark.language.dialects.ltl.temporal_tree import (
     Binary,
     Known,
     Listed,

@@ -11,10 +11,10 @@ from tests.language.temporal.recurrences import States, satisfies
 from larspark import LarsparkError
 from larspark.base.atoms import Atom
 from larspark.language import parse_formula
+from larspark.language.dialects.ltl.lars_to_pltl import Timeline, pltl
+from larspark.language.dialects.ltl.temporal_reader import read_formulas
+from larspark.language.dialects.ltl.temporal_tree import temporal_text
 from larspark.language.source import Source
-from larspark.language.temporal.lars_to_pltl import Timeline, pltl
-from larspark.language.temporal.temporal_reader import read_formulas
-from larspark.language.temporal.temporal_tree import temporal_text
 from larspark.language.tree import (
     Always,
     And,

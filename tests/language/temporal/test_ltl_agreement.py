@@ -19,16 +19,16 @@ from larspark.api import open_session
 from larspark.base.atoms import atom_text
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program, program_text
-from larspark.language.printer import lars_translation
-from larspark.language.source import Source
-from larspark.language.temporal.temporal_reader import read_formulas
-from larspark.language.temporal.temporal_tree import (
+from larspark.language.dialects.ltl.temporal_reader import read_formulas
+from larspark.language.dialects.ltl.temporal_tree import (
     Binary,
     Listed,
     Temporal,
     Unary,
     temporal_text,
 )
+from larspark.language.printer import lars_translation
+from larspark.language.source import Source
 from larspark.run.protocol import Settings
 
 PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000")) // 40

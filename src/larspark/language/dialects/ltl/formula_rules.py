@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 from larspark.base.atoms import Atom
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
-from larspark.language.temporal.temporal_reader import Named
-from larspark.language.temporal.temporal_tree import (
+from larspark.language.dialects.ltl.temporal_reader import Named
+from larspark.language.dialects.ltl.temporal_tree import (
     Binary,
     BinaryOperator,
     Known,

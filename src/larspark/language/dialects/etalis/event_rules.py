@@ -13,7 +13,14 @@ from typing import NamedTuple
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Operation, Term, Variable
-from larspark.language.events.pattern_tree import Event, EventRule, Pair, Pattern, Where, Without
+from larspark.language.dialects.etalis.pattern_tree import (
+    Event,
+    EventRule,
+    Pair,
+    Pattern,
+    Where,
+    Without,
+)
 from larspark.language.nodes import variables
 from larspark.language.tree import At, AtomFormula, Comparison, Formula, Not, Rule, Windowed
 from larspark.language.windows import TimeWindow

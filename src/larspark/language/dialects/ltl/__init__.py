@@ -6,10 +6,10 @@ from larspark.base.atoms import Signature
 from larspark.base.problems import Problem
 from larspark.language.collector import MAX_CHARACTERS, has_errors
 from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.dialects.ltl.formula_rules import Reading, rules_of
+from larspark.language.dialects.ltl.temporal_reader import Named, read_formulas
+from larspark.language.dialects.ltl.temporal_tree import Proposition, looks_ahead, subformulas
 from larspark.language.source import Source, TooManyProblemsError
-from larspark.language.temporal.formula_rules import Reading, rules_of
-from larspark.language.temporal.temporal_reader import Named, read_formulas
-from larspark.language.temporal.temporal_tree import Proposition, looks_ahead, subformulas
 from larspark.language.tree import Program
 
 

@@ -6,7 +6,7 @@ from typing import NoReturn, cast
 from larspark.base.atoms import Atom
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Operation, Term, Variable, Wildcard
-from larspark.language.events.pattern_tree import (
+from larspark.language.dialects.etalis.pattern_tree import (
     Event,
     EventRule,
     Pair,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Term, Variable, Wildcard
-from larspark.language.temporal.temporal_tree import (
+from larspark.language.dialects.ltl.temporal_tree import (
     Binary,
     Known,
     Listed,

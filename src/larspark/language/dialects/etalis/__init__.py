@@ -6,13 +6,13 @@ from larspark.base.atoms import Signature
 from larspark.base.problems import Problem
 from larspark.language.collector import MAX_CHARACTERS, has_errors
 from larspark.language.dialect import Dialect, Parsed, ProgramText
-from larspark.language.events.etalis_reader import EtalisReader
-from larspark.language.events.event_rules import (
+from larspark.language.dialects.etalis.etalis_reader import EtalisReader
+from larspark.language.dialects.etalis.event_rules import (
     EventTranslation,
     TooManyAlternativesError,
     events,
 )
-from larspark.language.events.pattern_tree import EventRule
+from larspark.language.dialects.etalis.pattern_tree import EventRule
 from larspark.language.source import Source, TooManyProblemsError
 from larspark.language.tree import NOWHERE, AtomFormula, Program, Rule
 

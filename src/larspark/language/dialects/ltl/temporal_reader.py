@@ -7,9 +7,7 @@ from typing import NoReturn, cast
 from larspark.base.atoms import Atom
 from larspark.base.problems import Span
 from larspark.base.terms import Constant
-from larspark.language.scanning import NUMBER, SKIPPED, STRING, number, scan
-from larspark.language.source import Source
-from larspark.language.temporal.temporal_tree import (
+from larspark.language.dialects.ltl.temporal_tree import (
     WORDS,
     Binary,
     BinaryOperator,
@@ -22,6 +20,8 @@ from larspark.language.temporal.temporal_tree import (
     Unary,
     UnaryOperator,
 )
+from larspark.language.scanning import NUMBER, SKIPPED, STRING, number, scan
+from larspark.language.source import Source
 from larspark.language.tokens import Token, span_between, text_of
 
 _TOKEN = re.compile(

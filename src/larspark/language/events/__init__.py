@@ -1,1 +1,0 @@
-"""ETALIS: patterns of complex events over intervals, and their translation to LARS rules."""
