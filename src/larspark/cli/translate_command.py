@@ -21,8 +21,6 @@ from larspark.cli.options import (
     existing,
 )
 from larspark.language import DIALECTS, parse_formula
-from larspark.language.dialects.ltl.lars_to_pltl import Timeline, pltl
-from larspark.language.dialects.ltl.temporal_tree import temporal_text
 from larspark.language.printer import lars_translation
 
 
@@ -47,6 +45,10 @@ def _to_lars(request: Request) -> str:
 
 
 def _to_pltl(request: Request) -> str:
+    # Loaded when it is asked for, as every command starts with this module.
+    from larspark.language.dialects.ltl.lars_to_pltl import Timeline, pltl
+    from larspark.language.dialects.ltl.temporal_tree import temporal_text
+
     if request.timeline is None or request.at is None:
         raise typer.BadParameter("--to pltl needs --timeline A,B and --at T")
     parsed = parse_formula(request.source)

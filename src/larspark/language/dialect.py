@@ -1,8 +1,9 @@
 """The interface of a dialect: text in, program and problems out.
 
-A dialect is one module of `larspark.language.dialects` and one line in its table. How the module
-reads the text is its own business; the spans of the tree and of the problems are places in the
-original text. Dialects made of LARS tokens and statements share `collector.Collector`.
+A dialect is one module of `larspark.language.dialects`, with a function `parse`, and one line in
+its table. How the module reads the text is its own business; the spans of the tree and of the
+problems are places in the original text. Dialects made of LARS tokens and statements share
+`collector.Collector`.
 """
 
 from collections.abc import Callable, Mapping

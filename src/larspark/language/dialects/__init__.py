@@ -1,17 +1,36 @@
 """The table of dialects. A new dialect is a module beside this one and a line in the table."""
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
-from larspark.language.dialect import Dialect
-from larspark.language.dialects.cql import CQL
-from larspark.language.dialects.etalis import ETALIS
-from larspark.language.dialects.lars import LARS
-from larspark.language.dialects.laser import LASER
-from larspark.language.dialects.ltl import LTL
-from larspark.language.dialects.sparql import CQELS, CSPARQL, RSPQL
-from larspark.language.dialects.ticker import TICKER
+from larspark.language.dialect import Dialect, Parsed, ProgramText
 
-_ALL = (LARS, TICKER, LASER, LTL, ETALIS, CQL, CSPARQL, CQELS, RSPQL)
+
+def _parser(module: str, function: str = "parse") -> Callable[[ProgramText], Parsed]:
+    """A function of a dialect's module, which is loaded when a text of the dialect is read."""
+
+    def parse(text: ProgramText) -> Parsed:
+        read: Callable[[ProgramText], Parsed] = getattr(
+            import_module(f"{__name__}.{module}"), function
+        )
+        return read(text)
+
+    return parse
+
+
+_LARS = Dialect("lars", (".lars",), _parser("lars"))
+_ALL = (
+    _LARS,
+    Dialect("ticker", (".ticker",), _parser("ticker")),
+    Dialect("laser", (".laser",), _parser("laser")),
+    Dialect("ltl", (".ltl",), _parser("ltl"), ("reading",)),
+    Dialect("etalis", (".event",), _parser("etalis")),
+    Dialect("cql", (".cql",), _parser("cql"), ("tick", "range")),
+    Dialect("csparql", (".csparql",), _parser("sparql", "csparql"), ("tick", "t0")),
+    Dialect("cqels", (".cqels",), _parser("sparql", "cqels"), ("tick", "report")),
+    Dialect("rspql", (".rspql",), _parser("sparql", "rspql"), ("tick", "t0")),
+)
 DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in _ALL}
 
 
@@ -21,4 +40,4 @@ def dialect_of(path: Path) -> Dialect:
     >>> dialect_of(Path("cooling.laser")).name, dialect_of(Path("rules.txt")).name
     ('laser', 'lars')
     """
-    return next((known for known in DIALECTS.values() if path.suffix in known.suffixes), LARS)
+    return next((known for known in DIALECTS.values() if path.suffix in known.suffixes), _LARS)

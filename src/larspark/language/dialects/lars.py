@@ -1,11 +1,11 @@
 """LARS, the language of docs/language.md."""
 
 from larspark.language.collector import Collector, Form
-from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.dialect import Parsed, ProgramText
 from larspark.language.dialects.ticker import doubtful_relations
 
 
-def _parse(text: ProgramText) -> Parsed:
+def parse(text: ProgramText) -> Parsed:
     collector = Collector(text, Form())
     program = collector.program()
     for formula in doubtful_relations(program):
@@ -14,6 +14,3 @@ def _parse(text: ProgramText) -> Parsed:
         hint = f"write a comparison, or declare `#input {formula.atom.signature}.`"
         collector.warn("L131", message, formula.span, hint)
     return collector.parsed(program)
-
-
-LARS = Dialect("lars", (".lars",), _parse)

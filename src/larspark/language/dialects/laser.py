@@ -13,7 +13,7 @@ from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic
 from larspark.language.builder import Builder
 from larspark.language.collector import Collector, Form
-from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.dialect import Parsed, ProgramText
 from larspark.language.grammar import accepts, load_grammar, run
 from larspark.language.pieces import (
     FormulaPiece,
@@ -243,9 +243,6 @@ def _warn(piece: Piece) -> None:
 _FORM = Form(Notation(single_quotes=True, double_equals=True), _statements, _read)
 
 
-def _parse(text: ProgramText) -> Parsed:
+def parse(text: ProgramText) -> Parsed:
     collector = Collector(text, _FORM)
     return collector.parsed(collector.program())
-
-
-LASER = Dialect("laser", (".laser",), _parse)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Operation, Term
 from larspark.language.collector import Collector, Form
-from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.dialect import Parsed, ProgramText
 from larspark.language.source import Notation
 from larspark.language.tree import (
     Always,
@@ -67,12 +67,9 @@ _FORM = Form(
 )
 
 
-def _parse(text: ProgramText) -> Parsed:
+def parse(text: ProgramText) -> Parsed:
     collector = Collector(text, _FORM)
     return collector.parsed(collector.program())
-
-
-TICKER = Dialect("ticker", (".ticker",), _parse)
 
 
 def doubtful_relations(program: Program) -> Iterator[AtomFormula]:

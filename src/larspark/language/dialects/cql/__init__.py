@@ -2,7 +2,7 @@
 
 from larspark.base.problems import Span
 from larspark.language.collector import MAX_CHARACTERS, has_errors
-from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.dialect import Parsed, ProgramText
 from larspark.language.dialects.cql.query_parser import parse_cql
 from larspark.language.dialects.cql.script import script_program
 from larspark.language.query_options import query_options
@@ -10,7 +10,7 @@ from larspark.language.source import Source, TooManyProblemsError
 from larspark.language.tree import Program
 
 
-def _parse(text: ProgramText) -> Parsed:
+def parse(text: ProgramText) -> Parsed:
     large = len(text.text) > MAX_CHARACTERS
     source = Source(text.name, "" if large else text.text)
     program: Program | None = None
@@ -30,6 +30,3 @@ def _parse(text: ProgramText) -> Parsed:
     found = sorted(dict.fromkeys(source.problems), key=lambda problem: problem.span or ())
     problems = tuple(found)
     return Parsed(None if has_errors(problems) else program, problems)
-
-
-CQL = Dialect("cql", (".cql",), _parse, ("tick", "range"))

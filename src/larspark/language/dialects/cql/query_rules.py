@@ -1,11 +1,11 @@
 """From CQL to rules: sources are window atoms, equations between columns are shared variables.
 
->>> from larspark.language.dialects.cql import CQL
+>>> from larspark.language.dialects.cql import parse
 >>> from larspark.language.dialect import ProgramText
 >>> from larspark.language.printer import program_text
 >>> query = '''REGISTER STREAM S (a INTEGER, b INTEGER); REGISTER STREAM T (b INTEGER);
 ... SELECT DISTINCT S.a FROM S [RANGE 5], T [NOW] WHERE S.b = T.b;'''
->>> print(program_text(CQL.parse(ProgramText(query)).program), end="")
+>>> print(program_text(parse(ProgramText(query)).program), end="")
 #tick 1 s.
 #input s/2, t/1.
 #show answer/1.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem
 from larspark.language.collector import MAX_CHARACTERS, has_errors
-from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.dialect import Parsed, ProgramText
 from larspark.language.dialects.etalis.etalis_reader import EtalisReader
 from larspark.language.dialects.etalis.event_rules import (
     EventTranslation,
@@ -17,7 +17,7 @@ from larspark.language.source import Source, TooManyProblemsError
 from larspark.language.tree import NOWHERE, AtomFormula, Program, Rule
 
 
-def _parse(text: ProgramText) -> Parsed:
+def parse(text: ProgramText) -> Parsed:
     if len(text.text) > MAX_CHARACTERS:
         message = f"the text has {len(text.text)} characters, more than {MAX_CHARACTERS}"
         return Parsed(None, (Problem("L108", message),))
@@ -74,6 +74,3 @@ def _refuse_facts(source: Source, facts: list[Rule], derived: set[Signature]) ->
         if signature in derived:
             message = f"ETALIS: `{signature}` is a fact, and a complex event"
             source.report("L166", message, fact.span, "give one of them another name")
-
-
-ETALIS = Dialect("etalis", (".event",), _parse)

@@ -5,7 +5,7 @@ from typing import cast, get_args
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem
 from larspark.language.collector import MAX_CHARACTERS, has_errors
-from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.dialect import Parsed, ProgramText
 from larspark.language.dialects.ltl.formula_rules import Reading, rules_of
 from larspark.language.dialects.ltl.temporal_reader import Named, read_formulas
 from larspark.language.dialects.ltl.temporal_tree import Proposition, looks_ahead, subformulas
@@ -13,7 +13,7 @@ from larspark.language.source import Source, TooManyProblemsError
 from larspark.language.tree import Program
 
 
-def _parse(text: ProgramText) -> Parsed:
+def parse(text: ProgramText) -> Parsed:
     if len(text.text) > MAX_CHARACTERS:
         message = f"the text has {len(text.text)} characters, more than {MAX_CHARACTERS}"
         return Parsed(None, (Problem("L108", message),))
@@ -63,6 +63,3 @@ def _refuse_names(source: Source, formulas: list[Named]) -> None:
                 message = f"`{name}` is the name of a formula, and an atom of the stream"
                 hint = "give the formula another name: `name := ...`"
                 source.report("L162", message, part.span, hint)
-
-
-LTL = Dialect("ltl", (".ltl",), _parse, ("reading",))

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from larspark.base.problems import Span
 from larspark.language.collector import has_errors
-from larspark.language.dialect import Dialect, Parsed, ProgramText
+from larspark.language.dialect import Parsed, ProgramText
 from larspark.language.dialects.sparql.stream_clauses import (
     CqelsClauses,
     CSparqlClauses,
@@ -67,7 +67,6 @@ def _read(source: Source, options: QueryOptions, clauses: Clauses, language: str
     return program.translate(query)
 
 
-_CLOCKED = ("tick", "t0")
-CSPARQL = Dialect("csparql", (".csparql",), _parser(CSparqlClauses, "C-SPARQL"), _CLOCKED)
-CQELS = Dialect("cqels", (".cqels",), _parser(CqelsClauses, "CQELS"), ("tick", "report"))
-RSPQL = Dialect("rspql", (".rspql",), _parser(RspQlClauses, "RSP-QL"), _CLOCKED)
+csparql = _parser(CSparqlClauses, "C-SPARQL")
+cqels = _parser(CqelsClauses, "CQELS")
+rspql = _parser(RspQlClauses, "RSP-QL")
