@@ -10,6 +10,7 @@ from larspark.api import (
     Program,
     Reasoner,
     Report,
+    equivalent,
     explain,
     hypothesize,
     outputs,
@@ -17,6 +18,7 @@ from larspark.api import (
     run,
     satisfy,
     show,
+    verify,
 )
 from larspark.base.atoms import Atom, fact
 from larspark.base.problems import LarsparkError, Problem
@@ -41,6 +43,7 @@ __all__ = [
     "Report",
     "Stream",
     "__version__",
+    "equivalent",
     "explain",
     "fact",
     "hypothesize",
@@ -50,6 +53,7 @@ __all__ = [
     "run",
     "satisfy",
     "show",
+    "verify",
 ]
 
 

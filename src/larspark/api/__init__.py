@@ -1,6 +1,7 @@
 """The front door: programs, streams, reasoners, queries, whole runs."""
 
 from larspark.api.answer import Answer
+from larspark.api.equivalence import Equivalence, equivalent
 from larspark.api.output_tables import OutputTable, outputs
 from larspark.api.program import Program, Report, open_session, prepare
 from larspark.api.questions import (
@@ -16,9 +17,11 @@ from larspark.api.questions import (
 from larspark.api.reasoner import Reasoner
 from larspark.api.satisfying import satisfy
 from larspark.api.time_texts import TimesAs, TimeTexts
+from larspark.api.verifying import verify
 
 __all__ = [
     "Answer",
+    "Equivalence",
     "Monitor",
     "OutputTable",
     "Program",
@@ -26,6 +29,7 @@ __all__ = [
     "Report",
     "TimeTexts",
     "TimesAs",
+    "equivalent",
     "explain",
     "feed",
     "hypothesize",
@@ -37,4 +41,5 @@ __all__ = [
     "run",
     "satisfy",
     "show",
+    "verify",
 ]

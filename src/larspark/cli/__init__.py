@@ -12,6 +12,7 @@ from larspark.base.problems import LarsparkError, LarsparkWarning
 from larspark.cli import (  # noqa: F401
     bench_command,
     check_command,
+    equivalent_command,
     explain_command,
     format_command,
     hypothesize_command,
@@ -22,6 +23,7 @@ from larspark.cli import (  # noqa: F401
     sat_command,
     show_command,
     translate_command,
+    verify_command,
 )
 from larspark.cli.allocator import keep_freed_memory
 from larspark.cli.app import app

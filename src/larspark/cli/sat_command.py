@@ -3,12 +3,11 @@
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from larspark import api
-from larspark.base.atoms import atom_text
 from larspark.cli.app import app
 from larspark.cli.options import JsonOption
+from larspark.cli.stream_output import write_stream
 from larspark.cli.translate_command import parse_timeline
 from larspark.show.terminal import errors, writer
 
@@ -36,10 +35,4 @@ def sat(
         errors.print(f"no stream over these atoms on [{first}, {last}] satisfies the formula")
         return
     with writer(None, json) as out:
-        # The last line says where the timeline ends, also when the stream is empty.
-        for t, atoms in {**found, last: found.get(last, frozenset())}.items():
-            texts = sorted(map(atom_text, atoms))
-            if out.people:
-                out.line(f"[cyan]{t:>6}[/]  {escape('  '.join(texts))}")
-            else:
-                out.json({"t": t, "atoms": texts})
+        write_stream(out, found, last)

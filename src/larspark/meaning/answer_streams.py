@@ -12,11 +12,11 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.language.tree import Rule
 from larspark.logic.circuit import FALSE, TRUE, Circuit
 from larspark.meaning.entailment import Structure
-from larspark.meaning.ground_program import GroundProgram, ground_program
+from larspark.meaning.ground_program import GroundProgram, Instance, ground_program
 from larspark.meaning.labelling import Labelling
 from larspark.meaning.minimal_models import Clause, Search, clause
 from larspark.meaning.open_timeline import NO_HORIZON, Horizon, find_horizon
-from larspark.meaning.streams import numbers_of
+from larspark.meaning.streams import Stream, numbers_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ def _solve(program: GroundProgram, background: frozenset[Atom], t: int) -> Itera
     circuit = Circuit[int]()
     for number in numbers_of(program.undecided):
         circuit.variable(number)
-    structure = Structure(program.stream, background, _common_horizon(program, t))
+    horizon = common_horizon(program.stream, program.instances, t)
+    structure = Structure(program.stream, background, horizon)
     labelling = Labelling(structure, program.undecided, circuit)
     clauses: dict[Clause, None] = {}
     for head, body in program.instances:
@@ -105,14 +106,10 @@ def _solve(program: GroundProgram, background: frozenset[Atom], t: int) -> Itera
         yield AnswerStream({point: frozenset(derived[point]) for point in sorted(derived)})
 
 
-def _common_horizon(program: GroundProgram, t: int) -> Horizon:
+def common_horizon(stream: Stream, instances: Iterable[Instance], t: int) -> Horizon:
     """A horizon that is far enough for every rule instance."""
-    if program.stream.end is not None:
+    if stream.end is not None:
         return NO_HORIZON
-    found = [
-        find_horizon(program.stream, t, formula)
-        for instance in program.instances
-        for formula in instance
-    ]
+    found = [find_horizon(stream, t, formula) for instance in instances for formula in instance]
     latest = max((horizon.latest for horizon in found), default=t)
     return Horizon(latest, max((horizon.reach for horizon in found), default=0))

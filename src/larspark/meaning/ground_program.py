@@ -74,14 +74,14 @@ def ground_program(
 ) -> GroundProgram:
     """Instantiate the rules for the evaluation at t."""
     for rule in checked.rules:
-        _refuse_rule(rule)
+        refuse_rule(rule)
     start, end = timeline
     universe = Universe(element for element in data if _within(element[0], start, end))
     for point, atom in remembered:
         if _within(point, start, end):
             universe.add(point, atom)
     given = len(universe.elements)
-    growing = [_GrowingRule(rule, checked.derived) for rule in checked.rules]
+    growing = [GrowingRule(rule, checked.derived) for rule in checked.rules]
     order = _rule_order(checked)
     waiting = set(order)
     steps = 0
@@ -105,7 +105,7 @@ def ground_program(
     return GroundProgram(stream, undecided, list(merged))
 
 
-class _GrowingRule:
+class GrowingRule:
     """A rule with the instances found so far, by their substitutions; None where there is none."""
 
     def __init__(self, rule: Rule, derived: frozenset[Signature]) -> None:
@@ -220,7 +220,7 @@ def _ending_timeline(stream: Stream) -> range:
     return time_points(stream, NO_HORIZON)
 
 
-def _refuse_rule(rule: Rule) -> None:
+def refuse_rule(rule: Rule) -> None:
     for formula in (rule.head, *rule.body):
         check_depth(formula)
     for part in walk(rule.head):

@@ -5,7 +5,7 @@ support any more is false. For stratified programs that decides everything; only
 tried both ways, absence first.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from larspark.base.problems import LarsparkError, Problem
@@ -121,7 +121,7 @@ class Search:
             raise LarsparkError(Problem("L255", message, hint="use another engine"))
         for _ in self._models(assignment, self._variables, self._deny_unsupported):
             true = [v for v in self._variables if assignment.value(v) > 0]
-            if not self._has_smaller_model(assignment, true):
+            if self._smaller_model(assignment, true) is None:
                 yield frozenset(self._circuit.names[variable] for variable in true)
 
     def _models(
@@ -153,8 +153,20 @@ class Search:
             decisions.append((mark, -tried))
             consistent = assignment.assume(-tried) and conclude(assignment)
 
-    def _has_smaller_model(self, found: Assignment, true: Sequence[int]) -> bool:
-        """Does the reduct have a model that lacks some of what is true?"""
+    def assignment_of(self, names: Set[int]) -> Assignment:
+        """The assignment in which just the variables of these names are true."""
+        assignment = Assignment(self._circuit, self._users)
+        for variable in self._variables:
+            assignment.assume(variable if self._circuit.names[variable] in names else -variable)
+        self._decide_deferred(assignment)
+        return assignment
+
+    def smaller_model(self, found: Assignment) -> frozenset[int] | None:
+        """The names in a model of the reduct by a total assignment that lacks some of its true
+        variables; None if there is none."""
+        return self._smaller_model(found, [v for v in self._variables if found.value(v) > 0])
+
+    def _smaller_model(self, found: Assignment, true: Sequence[int]) -> frozenset[int] | None:
         assignment = Assignment(self._circuit, self._users)
         for variable in self._variables:
             if found.value(variable) < 0:
@@ -162,8 +174,11 @@ class Search:
         for rule in self._clauses:
             if found.value(rule.body) > 0:
                 assignment.assume(rule.holds)
-        models = self._models(assignment, true, lambda _: True)
-        return any(any(assignment.value(v) < 0 for v in true) for _ in models)
+        for _ in self._models(assignment, true, lambda _: True):
+            kept = [v for v in true if assignment.value(v) > 0]
+            if len(kept) < len(true):
+                return frozenset(self._circuit.names[variable] for variable in kept)
+        return None
 
     def _decide_deferred(self, assignment: Assignment) -> bool:
         def is_there(name: int) -> bool:

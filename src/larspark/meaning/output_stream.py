@@ -40,7 +40,7 @@ class Oracle:
                     self.checked,
                     known,
                     self.background,
-                    (self.start, self._timeline_end(t)),
+                    (self.start, self.timeline_end(t)),
                     t,
                     remembered=self.remembered,
                 ),
@@ -87,7 +87,8 @@ class Oracle:
         """The output at t; None without an answer stream."""
         return self.follow(self.closest(self.answers(elements, t), t), t)
 
-    def _timeline_end(self, t: int) -> int | None:
+    def timeline_end(self, t: int) -> int | None:
+        """The last time point of the timeline for the evaluation at t; None if it is open."""
         if self.until is not None:
             return self.until
         if self.checked.future_heads:

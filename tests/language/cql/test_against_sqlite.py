@@ -6,6 +6,7 @@ import random
 import pytest
 from tests.language.cql.random_queries import random_events, random_relation, random_steps
 from tests.language.cql.sqlite_evaluator import Event, Row, answers, script
+from tests.run.test_agreement import SEED
 
 from larspark import api
 from larspark.base.atoms import Atom
@@ -38,7 +39,7 @@ def run(
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_random_queries_answer_as_sqlite_does(chunk: int) -> None:
-    chance = random.Random(chunk)
+    chance = random.Random(SEED + chunk)
     for _ in range(PAIRS // CHUNKS):
         steps, relation = random_steps(chance), random_relation(chance)
         first = chance.randint(0, 3)

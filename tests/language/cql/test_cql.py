@@ -8,6 +8,7 @@ import pytest
 from tests.in_process import larspark
 from tests.language.cql.random_queries import random_steps
 from tests.language.cql.sqlite_evaluator import script
+from tests.run.test_agreement import SEED
 
 from larspark import api
 from larspark.base.codes import CODES
@@ -246,7 +247,7 @@ PARTS = (
 
 
 def test_mutated_scripts_give_a_program_or_problems_with_places() -> None:
-    chance = random.Random(0)
+    chance = random.Random(SEED)
     accepted = 0
     for _ in range(MUTATIONS):
         text = chance.choice((script(random_steps(chance)), TRAMS, SCHEMA + next(iter(REFUSED))))

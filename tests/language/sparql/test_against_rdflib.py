@@ -4,8 +4,10 @@ import os
 import random
 
 import pytest
+from rdflib.plugins.sparql.sparql import NotBoundError
 from tests.language.sparql.random_queries import Drawn, random_events, random_triple
 from tests.language.sparql.rdflib_evaluator import EX, Event, Row, answers, tidy, value
+from tests.run.test_agreement import SEED
 
 from larspark import api
 from larspark.base.atoms import Atom
@@ -44,7 +46,7 @@ def run(
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_random_queries_answer_as_rdflib_does(chunk: int) -> None:
-    chance = random.Random(chunk)
+    chance = random.Random(SEED + chunk)
     for _ in range(PAIRS // CHUNKS):
         asked = Drawn(chance).asked()
         times = range(chance.randint(0, 3), 11)
@@ -52,7 +54,11 @@ def test_random_queries_answer_as_rdflib_does(chunk: int) -> None:
         static = list({random_triple(chance) for _ in range(3)})
         parsed = parse_program(asked.text, dialect=asked.dialect)
         assert parsed.program is not None, (asked.text, parsed.problems)
-        expected = answers(asked, events, static, times)
+        try:
+            expected = answers(asked, events, static, times)
+        except NotBoundError:
+            # rdflib fails at the aggregate of distinct values if one of them is unbound.
+            continue
         shown = program_text(parsed.program)
         try:
             found = run(api.Program(parsed.program), events, static, times)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.in_process import larspark
 from tests.language.sparql.random_queries import Drawn
+from tests.run.test_agreement import SEED
 
 from larspark.base.codes import CODES
 from larspark.base.problems import Problem, Severity
@@ -172,7 +173,7 @@ PARTS = (
 
 
 def test_mutated_queries_give_a_program_or_problems_with_places() -> None:
-    chance = random.Random(0)
+    chance = random.Random(SEED)
     accepted = 0
     for _ in range(MUTATIONS):
         asked = Drawn(chance).asked()
