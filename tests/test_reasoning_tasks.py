@@ -20,7 +20,7 @@ STREAM = '{"t": 3, "atom": "temp(a,95)"}\n{"t": 5, "atom": "temp(b,1)"}\n'
         (
             '{"t": 5, "atoms": ["hot(a)"]}\n',
             '{"answer": false, "violated": "@T+1 cold(M) :- @T temp(M, V), V < 5.", '
-            '"place": "p.lars:2", "binding": {"M": "b", "V": 1, "T": 5}}',
+            '"place": "p.lars:2", "binding": {"M": "b", "T": 5, "V": 1}}',
         ),
         (
             '{"t": 3, "atoms": ["temp(c,99)"]}\n{"t": 5, "atoms": ["hot(a)", "hot(c)"]}\n'

@@ -97,7 +97,7 @@ def conditions(
         growing = GrowingRule(rule, checked.derived)
         growing.grow(matcher, stream, t)
         found += [
-            RuleInstance(rule, dict(key), instance)
+            RuleInstance(rule, dict(sorted(key)), instance)
             for key, instance in growing.instances.items()
             if instance is not None
         ]
