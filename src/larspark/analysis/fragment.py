@@ -5,7 +5,7 @@ only show polynomially many different parts of a stream, so that formulas are ch
 time. Groups are meager if there are constantly many; that depends on the values of their keys.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from larspark.analysis.checked import Checked, Edge, EdgeKind, Fragment
@@ -28,7 +28,6 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.language.windows import FilterWindow, NamedWindow, Window
 from larspark.logic.traversal import formulas, occurrences
 
 
@@ -120,23 +119,14 @@ class WindowProperties:
 
 def window_properties(checked: Checked) -> tuple[WindowProperties, ...]:
     """The different windows of the rules, in the order of the text."""
-    found = dict.fromkeys(_windows(checked.rules))
-    return tuple(_properties(window) for window in found)
-
-
-def _windows(rules: Iterable[Rule]) -> Iterable[Window]:
-    for rule in rules:
-        for formula in formulas(rule):
-            for part in walk(formula):
-                if isinstance(part, Windowed):
-                    yield part.window
-
-
-def _properties(window: Window) -> WindowProperties:
-    text = f"[{window_text(window)}]"
-    if isinstance(window, NamedWindow):
-        return WindowProperties(text, None, None)
-    if window.bounds is not None or isinstance(window, FilterWindow):
-        return WindowProperties(text, True, True)
-    # Input decides what the window shows, and one more element can push another one out.
-    return WindowProperties(text, False, None if window.keys else True)
+    found = dict.fromkeys(
+        part.window
+        for rule in checked.rules
+        for formula in formulas(rule)
+        for part in walk(formula)
+        if isinstance(part, Windowed)
+    )
+    return tuple(
+        WindowProperties(f"[{window_text(window)}]", window.monotone, window.sparse)
+        for window in found
+    )

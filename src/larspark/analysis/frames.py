@@ -237,7 +237,7 @@ def _pinned(time: Term, body: Formula, frame: Frame, times: Times) -> View:
 def _windowed(window: Window, body: Formula, frame: Frame) -> Frame:
     if not window.is_known:
         return replace(frame, filtered=True, inside=False)
-    if window.filters is not None:
+    if window.hides_atoms:
         return replace(frame, filtered=True)
     if not frame.inside:
         return frame

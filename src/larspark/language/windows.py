@@ -89,6 +89,11 @@ class Window:
         return None
 
     @property
+    def hides_atoms(self) -> bool:
+        """Does it hide atoms, derived ones too, that lie between the ends of its timeline?"""
+        return self.filters is not None
+
+    @property
     def function(self) -> str | None:
         """The name of a function of the user's own, of which nothing else is known."""
         return None
@@ -102,6 +107,19 @@ class Window:
     def depends_on_others(self) -> bool:
         """Can further elements change which of the others it shows?"""
         return self.selects_input or not self.is_known
+
+    @property
+    def monotone(self) -> bool | None:
+        """Does it show no less when the stream has more? None: only its definition could say it."""
+        return not self.selects_input if self.is_known else None
+
+    @property
+    def sparse(self) -> bool | None:
+        """Do such windows, nested, show only polynomially many different parts of a stream?
+
+        None: only the data or its definition could say it.
+        """
+        return True if self.is_known and not self.keys else None
 
     @property
     def keeps_now(self) -> bool:

@@ -352,6 +352,8 @@ def _shows_derived(feed: AtomFeed) -> bool:
                 return False
             if not any(all(isinstance(term, Wildcard) for term in p.args) for p in patterns):
                 raise NotEncodableError
+        elif window.hides_atoms:
+            raise NotEncodableError
         elif window.selects_input:
             return False
     return True
