@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Element, Signature
@@ -145,13 +145,13 @@ class View:
         start = max(start, self.start)
         if end is None or (self.end is not None and self.end < end):
             end = self.end
-        return View(start, end, self.numbers, self.filters)
+        return replace(self, start=start, end=end)
 
 
 def apply(window: Window, view: View, t: int, elements: Elements) -> View:
     """w(S, t); outside the timeline all windows but filters give the view itself."""
     if window.filters is not None:
-        return View(view.start, view.end, view.numbers, (*view.filters, window.filters))
+        return replace(view, filters=(*view.filters, window.filters))
     if not view.has_time(t):
         return view
     if window.bounds is not None:
@@ -193,7 +193,7 @@ def _last_and_next(view: View, t: int, seen: Sequence[Arrival], past: int, futur
     # With too few tuples the window reaches to the end of the timeline on that side.
     start = view.start if len(last) < past else min(t, *(arrival.t for arrival in last), t)
     end = view.end if len(after) < future else max(t, *(arrival.t for arrival in after), t)
-    return View(start, end, _numbers((*last, *after)), view.filters)
+    return replace(view, start=start, end=end, numbers=_numbers((*last, *after)))
 
 
 def _session(window: SessionWindow, view: View, t: int, seen: Sequence[Arrival]) -> View:
@@ -208,8 +208,8 @@ def _session(window: SessionWindow, view: View, t: int, seen: Sequence[Arrival])
         members.append(arrival)
         over = window.over(members[0].t, arrival.t)
     if members and ((over + 1 == t) if window.ended else (over >= t)):
-        return View(members[0].t, t, _numbers(members), view.filters)
-    return View(t, t, frozenset(), view.filters)
+        return replace(view, start=members[0].t, end=t, numbers=_numbers(members))
+    return replace(view, start=t, end=t, numbers=frozenset())
 
 
 def _groups(window: GroupWindow, view: View, t: int, seen: Sequence[Arrival]) -> View:
@@ -225,7 +225,7 @@ def _groups(window: GroupWindow, view: View, t: int, seen: Sequence[Arrival]) ->
     ends = [part.end for part in parts if part.end is not None]
     end = max([t, *ends]) if len(ends) == len(parts) else None
     numbers = frozenset[int]().union(*(part.numbers or () for part in parts))
-    return View(start, end, numbers, view.filters)
+    return replace(view, start=start, end=end, numbers=numbers)
 
 
 def _numbers(arrivals: Iterable[Arrival]) -> frozenset[int]:
