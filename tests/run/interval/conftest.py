@@ -17,6 +17,7 @@ from larspark.run.interval.kernels import (
     saved_groups,
     scan,
     select,
+    text_lookup,
 )
 from larspark.run.interval.kernels.compile import Kernel
 
@@ -32,6 +33,7 @@ MODULES = (
     saved_groups,
     scan,
     select,
+    text_lookup,
 )
 
 

@@ -243,9 +243,9 @@ class IntervalEngine(ListedModels):
             "start": self._start,
             "answered": self._answered,
             "arrived": self._arrived,
-            "constants": list(self._constants.values),
+            "constants": self._constants.saved(),
             "own": self._constants.own,
-            "free": list(self._constants.free),
+            "free": self._constants.free,
             "latest": self._arrivals.latest,
             "waiting": [list(signature) for signature in waiting],
         }

@@ -18,8 +18,10 @@ import pyarrow as pa
 from larspark.base.arrow_numpy import numpy_array
 from larspark.base.terms import Constant, Term, constant
 from larspark.run.interval.diagnostics import Diagnostics
+from larspark.run.interval.kernels.compile import has_work
 from larspark.run.interval.kernels.layout import Ints
 from larspark.run.interval.kernels.select import code_integers
+from larspark.run.interval.text_table import LazyConstants, TextTable, text_array
 from larspark.run.state import refused
 
 INTEGER, TABLE, FLOAT = 0, 1, 2
@@ -43,14 +45,18 @@ class Constants:
     [-7, 21.5, 'a1', 4611686018427387904]
     """
 
-    __slots__ = ("_free", "_known", "diagnostics", "own", "patience", "values")
+    __slots__ = ("_free", "_known", "_lazy", "_list", "_vacant", "diagnostics", "own", "patience")
 
     def __init__(self) -> None:
+        # Where constants are; beside a table of texts, only those that were met one by one.
         self._known: dict[Constant, int] = {}
-        # Answers keep a reference to this list; it only grows, and is replaced when places are
-        # reused.
-        self.values: list[Constant] = []
-        self._free: list[int] = []
+        # Constants by place: a list at first, and later with a table of texts. Answers keep a
+        # reference to either; both only grow, and are replaced when places are reused.
+        self._list: list[Constant] = []
+        self._lazy: LazyConstants | None = None
+        # Free places: the last of the first `_vacant` is taken next.
+        self._free: Ints = np.empty(0, np.int64)
+        self._vacant = 0
         # The first places hold the constants of the program, and stay.
         self.own = 0
         # The number of constants at which unreferenced ones are looked for.
@@ -58,7 +64,12 @@ class Constants:
         self.diagnostics = Diagnostics()
 
     def __len__(self) -> int:
-        return len(self.values) - len(self._free)
+        return len(self.values) - self._vacant
+
+    @property
+    def values(self) -> Sequence[Constant]:
+        """The constants by place, as answers keep them; free places hold anything."""
+        return self._list if self._lazy is None else self._lazy
 
     def code(self, value: Constant) -> int:
         """The code of one constant."""
@@ -84,14 +95,26 @@ class Constants:
         return self.code(term)
 
     def _place(self, value: Constant) -> int:
-        if self._free:
-            place = self._free.pop()
-            self.values[place] = value
+        if self._lazy is not None and type(value) is str:
+            codes = self._code_by_table(self._lazy, text_array([value]))
+            place = int(codes[0]) >> TAG_BITS
+        elif self._vacant:
+            self._vacant -= 1
+            place = int(self._free[self._vacant])
         else:
             place = len(self.values)
-            self.values.append(value)
+        self._put(place, value)
         self._known[value] = place
         return place
+
+    def _put(self, place: int, value: Constant) -> None:
+        if self._lazy is not None:
+            self._lazy.items[place] = value
+            self._lazy.size = max(self._lazy.size, place + 1)
+        elif place < len(self._list):
+            self._list[place] = value
+        else:
+            self._list.append(value)
 
     def decode(self, code: int) -> Constant:
         """The constant of one code."""
@@ -122,6 +145,13 @@ class Constants:
         return codes
 
     def _code_texts(self, column: pa.Array) -> Ints:
+        if self._lazy is None and has_work():
+            self._lazy = self._begin_table()
+        if self._lazy is not None:
+            if not pa.types.is_dictionary(column.type):
+                return self._code_by_table(self._lazy, column.cast(pa.string()))
+            codes = self._code_by_table(self._lazy, column.dictionary.cast(pa.string()))
+            return codes[numpy_array(column.indices)]
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
         known = self._known
@@ -131,6 +161,24 @@ class Constants:
         ]
         codes = np.array(places, np.int64) << TAG_BITS | TABLE
         return codes[numpy_array(column.indices)]
+
+    def _begin_table(self) -> LazyConstants | None:
+        """The constants with a table of their texts, if its kernels are ready."""
+        table = TextTable.if_ready()
+        if table is None:
+            return None
+        items = {place: value for value, place in self._known.items()}
+        places = [place for place, value in items.items() if type(value) is str]
+        texts = text_array([str(items[place]) for place in places])
+        table.keep(texts, np.array(places, np.int64), len(self._list))
+        return LazyConstants(items, len(self._list), table)
+
+    def _code_by_table(self, lazy: LazyConstants, texts: pa.Array) -> Ints:
+        codes, new = lazy.table.code(texts, self._free, self._vacant, lazy.size)
+        reused = min(new, self._vacant)
+        self._vacant -= reused
+        lazy.size += new - reused
+        return codes
 
     def forget(self, used: Iterable[Ints]) -> None:
         """Free the places that no number among `used` refers to, read as a code.
@@ -142,26 +190,49 @@ class Constants:
         for numbers in used:
             places = numbers[numbers & _TAG == TABLE] >> TAG_BITS
             referred[places[(places >= 0) & (places < len(referred))]] = True
-        self.values = list(self.values)
-        self._free = np.flatnonzero(~referred).tolist()
-        for place in self._free:
-            if self._known.get(self.values[place]) == place:
-                del self._known[self.values[place]]
-            self.values[place] = ""
+        # Free places are referred to by times only.
+        referred[self._free[: self._vacant]] = False
+        self._free = np.flatnonzero(~referred)
+        self._vacant = len(self._free)
+        self._known = {value: place for value, place in self._known.items() if referred[place]}
+        if self._lazy is not None:
+            self._lazy = self._lazy.kept(referred)
+        else:
+            self._list = list(self._list)
+            for place in self._free.tolist():
+                self._list[place] = ""
         self.patience = 2 * len(self) + _PATIENCE
 
     @property
     def free(self) -> list[int]:
         """The places that hold nothing."""
-        return self._free
+        return list(map(int, self._free[: self._vacant]))
+
+    def saved(self) -> list[Constant]:
+        """The constants by place; free places hold an empty text."""
+        held = np.ones(len(self.values), bool)
+        held[self._free[: self._vacant]] = False
+        places = np.flatnonzero(held).tolist()
+        found: list[Constant] = [""] * len(held)
+        for place, value in zip(places, constants_at(places, self.values), strict=True):
+            found[place] = value
+        return found
 
     def load(self, values: Sequence[Constant], free: Iterable[int], own: int) -> None:
         """Take over a table that was saved."""
         self.own = own
-        self.values = list(values)
-        self._free = list(free)
-        vacant = set(self._free)
+        self._list, self._lazy = list(values), None
+        self._free = np.array(list(free), np.int64)
+        self._vacant = len(self._free)
+        vacant = set(self.free)
         self._known = {v: place for place, v in enumerate(values) if place not in vacant}
+
+
+def constants_at(places: Sequence[int], values: Sequence[Constant]) -> list[Constant]:
+    """The constants at many places."""
+    if isinstance(values, LazyConstants):
+        return values.many(places)
+    return [values[place] for place in places]
 
 
 def _found(place: int, values: Sequence[Constant]) -> Constant:

@@ -151,6 +151,11 @@ def compile_soon() -> None:
     _registry.seconds = max(_registry.seconds, 2 * INTERPRETED_SECONDS)
 
 
+def has_work() -> bool:
+    """Is there enough work for compiled kernels?"""
+    return _registry.seconds > INTERPRETED_SECONDS
+
+
 def compile_at_once() -> None:
     """Compile every kernel when it is first called, and wait for it: for measurements."""
     _registry.background = None
@@ -196,8 +201,7 @@ class Kernel(Generic[Parameters, Result]):
 
         If it is not compiled yet that begins in the background, where this is possible.
         """
-        due = _registry.seconds > INTERPRETED_SECONDS
-        if not due or monotonic() < self._look_at or not _registry.has_numba:
+        if not has_work() or monotonic() < self._look_at or not _registry.has_numba:
             return None
         if self._dispatcher is None:
             self._dispatcher = _registry.dispatcher(self.plain, self._options)
