@@ -219,7 +219,7 @@ MESSAGES = (
     ),
     (
         "a :- [#1 by id] some p(id).",
-        """t.lars:1:13: error L125: `id` is not a variable, so it cannot be a key
+        """t.lars:1:13: error L125: `id` has no variable, so it cannot be a key
   1 | a :- [#1 by id] some p(id).
     |             ^^
   hint: a variable starts with a capital letter: `Id`""",

@@ -7,7 +7,7 @@ from larspark.analysis.frames import Offset, first_frame, frames
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Problem, Severity
 from larspark.base.terms import Variable
-from larspark.language.nodes import walk
+from larspark.language.nodes import term_variables, walk
 from larspark.language.tree import (
     Aggregate,
     Always,
@@ -38,7 +38,7 @@ def misuse_problems(
                 yield from _tuple_problems(part, derived)
                 atoms = [a.formula.atom for a in _seen(part)]
                 atoms = [atom for atom in atoms if atom.signature not in background]
-                for key in window.keys:
+                for key in dict.fromkeys(v for k in window.keys for v in term_variables(k)):
                     yield from _key_problems(key, atoms, part)
             case Windowed(window) if window.filters is not None:
                 yield from _filter_problems(window.filters, part, background)

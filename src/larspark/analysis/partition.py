@@ -109,7 +109,7 @@ def need_of(number: int, rule: Rule, atoms: tuple[Atom, ...]) -> Need:
         if reason:
             return Need(number, atoms, frozenset(), reason)
         if window.keys:
-            names = frozenset(variable.name for variable in window.keys)
+            names = frozenset(key.name for key in window.keys if isinstance(key, Variable))
             keys = names if keys is None else keys & names
         else:
             atoms += filters[-1]

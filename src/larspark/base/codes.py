@@ -31,7 +31,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L122": "A term applies a function, and there are none.",
         "L123": "`_` stands where a value is computed or compared.",
         "L124": "A time is not a number.",
-        "L125": "The key of a window is not a variable.",
+        "L125": "The key of a window has no variable, or that of an aggregate is not one.",
         "L126": "The dialect, or an option of it, is unknown.",
         "L127": "An aggregate is not well written.",
         "L128": "An aggregate stands where none can stand.",

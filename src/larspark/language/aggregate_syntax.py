@@ -11,7 +11,14 @@ from typing import NamedTuple, TypeAlias
 
 from larspark.base.terms import NOW, Term, Variable, Wildcard
 from larspark.language.nodes import term_variables, variables, walk
-from larspark.language.pieces import Piece, ShortPiece, as_formula, as_operand
+from larspark.language.pieces import (
+    Piece,
+    ShortPiece,
+    TermPiece,
+    as_formula,
+    as_operand,
+    capital_hint,
+)
 from larspark.language.tokens import Token, span_between
 from larspark.language.tree import (
     MIRRORED,
@@ -108,7 +115,14 @@ class AggregateSteps(WindowSteps):
         return _Conditions(formulas, max(piece.depth for piece in pieces))
 
     def group_keys(self, children: Children) -> _Keys:
-        return _Keys(self.keys(children), children[-1].last)
+        keys = []
+        for piece in children[1::2]:
+            if isinstance(piece, TermPiece) and isinstance(piece.term, Variable):
+                keys.append(piece.term)
+            else:
+                message = f"`{piece.text()}` is not a variable, so it cannot be a key"
+                piece.report("L125", message, capital_hint(piece))
+        return _Keys(tuple(keys), children[-1].last)
 
     def left_aggregate(self, children: Children) -> Piece:
         not_, left, operator, found, second, right, keys = children

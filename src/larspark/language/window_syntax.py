@@ -7,12 +7,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 from larspark.base.atoms import Atom
 from larspark.base.durations import MICROSECONDS, duration_text
-from larspark.base.terms import INTEGER_MAX, Constant, Term, Variable
+from larspark.base.terms import INTEGER_MAX, Arithmetic, Constant, Term, Variable
+from larspark.language.nodes import term_variables
 from larspark.language.pieces import Piece, TermPiece, as_term, capital_hint
 from larspark.language.tokens import Token, brief, span_between, text_of, whole_number
 from larspark.language.tree import Tick
 from larspark.language.windows import (
     FilterWindow,
+    KeyTerm,
     NamedWindow,
     SessionWindow,
     TimeWindow,
@@ -217,13 +219,14 @@ class WindowSteps:
     def size(self, children: Children) -> Size:
         return Size(*children)
 
-    def keys(self, children: Children) -> tuple[Variable, ...]:
+    def keys(self, children: Children) -> tuple[KeyTerm, ...]:
         keys = []
         for piece in children[1::2]:
-            if isinstance(piece, TermPiece) and isinstance(piece.term, Variable):
-                keys.append(piece.term)
+            term = piece.term if isinstance(piece, TermPiece) else None
+            if isinstance(term, Variable | Arithmetic) and any(term_variables(term)):
+                keys.append(term)
             else:
-                message = f"`{piece.text()}` is not a variable, so it cannot be a key"
+                message = f"`{piece.text()}` has no variable, so it cannot be a key"
                 piece.report("L125", message, capital_hint(piece))
         return tuple(keys)
 
@@ -235,7 +238,7 @@ class WindowSteps:
 
 
 def _tuple_window(
-    past: Token | None, future: Token | None, keys: tuple[Variable, ...] | None
+    past: Token | None, future: Token | None, keys: tuple[KeyTerm, ...] | None
 ) -> TupleWindow:
     before = whole_number(past) if past else 0
     after = whole_number(future) if future else 0

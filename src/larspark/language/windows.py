@@ -8,11 +8,14 @@ questions and do not test for classes, so a new kind is one more class here, its
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 from larspark.base.atoms import Atom, Signature
-from larspark.base.terms import Constant, Term, Variable
-from larspark.language.term_text import atom_text
+from larspark.base.terms import Arithmetic, Constant, Term, Variable
+from larspark.language.term_text import atom_text, term_text
+
+# What a window groups by, over the arguments of the atoms below it.
+KeyTerm: TypeAlias = Variable | Arithmetic
 
 
 class Bounds(NamedTuple):
@@ -79,7 +82,7 @@ class Window:
         return (self.bounds.past or 0) + (self.bounds.future or 0) + self.bounds.every
 
     @property
-    def keys(self) -> tuple[Variable, ...]:
+    def keys(self) -> tuple[KeyTerm, ...]:
         """What the input elements are grouped by."""
         return ()
 
@@ -174,7 +177,7 @@ class TupleWindow(Window):
 
     past: int
     future: int = 0
-    by: tuple[Variable, ...] = ()
+    by: tuple[KeyTerm, ...] = ()
 
     noun: ClassVar[str] = "tuple window"
     unbounded: ClassVar[str] = "counts tuples, which may be arbitrarily old"
@@ -192,7 +195,7 @@ class TupleWindow(Window):
         return self.future > 0
 
     @property
-    def keys(self) -> tuple[Variable, ...]:
+    def keys(self) -> tuple[KeyTerm, ...]:
         return self.by
 
     def ungrouped(self) -> "TupleWindow":
@@ -212,7 +215,7 @@ class SessionWindow(Window):
     gap: int
     longest: int | None = None
     ended: bool = False
-    by: tuple[Variable, ...] = ()
+    by: tuple[KeyTerm, ...] = ()
 
     noun: ClassVar[str] = "session window"
     unbounded: ClassVar[str] = "shows a session, which may be arbitrarily old"
@@ -235,7 +238,7 @@ class SessionWindow(Window):
         return self.gap + 2
 
     @property
-    def keys(self) -> tuple[Variable, ...]:
+    def keys(self) -> tuple[KeyTerm, ...]:
         return self.by
 
     def ungrouped(self) -> "SessionWindow":
@@ -289,15 +292,18 @@ class NamedWindow(Window):
         return atom_text(Atom(self.name, self.args))
 
 
-# The predicates of a partition, each with the positions of the keys.
-Positions = tuple[tuple[Signature, tuple[int, ...]], ...]
+# A key of a partition, as the position of an argument, or as a term over arguments: its variables
+# are named by their positions.
+Key: TypeAlias = int | Arithmetic
+# The predicates of a partition, each with its keys.
+Positions: TypeAlias = tuple[tuple[Signature, tuple[Key, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupWindow(Window):
     """A partition-based window of a ground formula: a window on each group of elements, merged.
 
-    A group is a predicate of `positions` with the values at its key positions.
+    A group is a predicate of `positions` with the values of its keys.
     """
 
     each: Window
@@ -338,5 +344,5 @@ def _sides(past: int | None, future: int | None) -> str:
     return f"+{after}" if past == 0 else f"{before},+{after}"
 
 
-def _by(keys: tuple[Variable, ...]) -> str:
-    return f" by {', '.join(key.name for key in keys)}" if keys else ""
+def _by(keys: tuple[KeyTerm, ...]) -> str:
+    return f" by {', '.join(map(term_text, keys))}" if keys else ""

@@ -3,13 +3,13 @@
 Most evaluators recurse through formulas; `depth`, which does not, says whether they can.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Term, Variable, Wildcard
-from larspark.language.nodes import children, subterms, terms
+from larspark.language.nodes import children, subterms, term_variables, terms
 from larspark.language.tree import (
     Aggregate,
     Always,
@@ -27,7 +27,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.language.windows import Positions, Window
+from larspark.language.windows import Key, KeyTerm, Positions, Window
 
 
 class Occurrence(NamedTuple):
@@ -177,15 +177,49 @@ def depth(formula: Formula) -> int:
     return deepest
 
 
-def key_positions(by: tuple[Variable, ...], body: Formula) -> Positions:
-    """Where the keys of a window stand in the atoms below it, for predicates that have them all."""
-    keys: dict[Signature, tuple[int, ...]] = {}
+def key_of(term: KeyTerm, args: Sequence[Term]) -> Key:
+    """A key of a window over the arguments of an atom that has all its variables."""
+    if isinstance(term, Variable):
+        return args.index(term)
+    return Arithmetic(term.operation, tuple(_positional(arg, args) for arg in term.args))
+
+
+def _positional(term: Term, args: Sequence[Term]) -> Term:
+    match term:
+        case Variable():
+            return Variable(str(args.index(term)))
+        case Arithmetic(operation, parts):
+            return Arithmetic(operation, tuple(_positional(part, args) for part in parts))
+        case _:
+            return term
+
+
+def key_term(key: Key, args: Sequence[Term]) -> Term:
+    """The term that a key stands for in an atom with these arguments."""
+    return args[key] if isinstance(key, int) else _in_place(key, args)
+
+
+def _in_place(term: Term, args: Sequence[Term]) -> Term:
+    match term:
+        case Variable(name):
+            return args[int(name)]
+        case Arithmetic(operation, parts):
+            return Arithmetic(operation, tuple(_in_place(part, args) for part in parts))
+        case _:
+            return term
+
+
+def key_positions(by: tuple[KeyTerm, ...], body: Formula) -> Positions:
+    """The keys of a window over the arguments of the atoms below it, for predicates that have them
+    all."""
+    keys: dict[Signature, tuple[Key, ...]] = {}
+    names = {variable for key in by for variable in term_variables(key)}
     pending: list[Formula] = [body]
     while pending:
         part = pending.pop()
-        if isinstance(part, AtomFormula) and all(key in part.atom.args for key in by):
+        if isinstance(part, AtomFormula) and names <= set(part.atom.args):
             signature = part.atom.signature
-            positions = tuple(part.atom.args.index(key) for key in by)
+            positions = tuple(key_of(key, part.atom.args) for key in by)
             if keys.setdefault(signature, positions) != positions:
                 message = f"the key of the partition is at different positions of `{signature}`"
                 raise LarsparkError(Problem("L264", message))

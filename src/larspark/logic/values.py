@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Constant, Operation, Term, Variable, Wildcard, constant
+from larspark.language.windows import Key
+from larspark.logic.traversal import key_term
 
 Substitution: TypeAlias = Mapping[str, Constant]
 
@@ -54,6 +56,21 @@ def ground_atom(atom: Atom, substitution: Substitution) -> Atom:
             raise NoValueError
         args.append(given)
     return Atom(atom.predicate, tuple(args))
+
+
+def key_values(keys: Sequence[Key], args: Sequence[Term]) -> tuple[Term, ...] | None:
+    """The group of an atom with these arguments in a partition, None if a key has no value.
+
+    >>> key_values((1, Arithmetic("mod", (Variable("0"), 10))), (13, "a"))
+    ('a', 3)
+    """
+    found: list[Term] = []
+    for key in keys:
+        given = args[key] if isinstance(key, int) else value(key_term(key, args), {})
+        if given is None:
+            return None
+        found.append(given)
+    return tuple(found)
 
 
 def matches(pattern: Atom, atom: Atom) -> bool:

@@ -17,7 +17,7 @@ from larspark.language.windows import (
     TupleWindow,
     Window,
 )
-from larspark.logic.values import matches
+from larspark.logic.values import key_values, matches
 from larspark.meaning.streams import Stream, numbers_of
 
 WindowFunction: TypeAlias = Callable[..., Stream]
@@ -119,13 +119,14 @@ def _sessions(window: SessionWindow, stream: Stream, t: int) -> Iterator[tuple[i
 
 
 def _groups(window: GroupWindow, stream: Stream, t: int) -> Stream:
-    positions = dict(window.positions)
+    keys = dict(window.positions)
     groups: dict[tuple[Any, ...], int] = {}
     for number in numbers_of(stream.bits & stream.universe.arrived):
         atom = stream.universe.elements[number].atom
-        places = positions.get(atom.signature)
-        if places is not None:
-            key = (atom.signature, *(atom.args[place] for place in places))
+        values = key_values(keys[atom.signature], atom.args) if atom.signature in keys else None
+        # An element for which a key has no value is in no group.
+        if values is not None:
+            key = (atom.signature, *values)
             groups[key] = groups.get(key, 0) | 1 << number
     parts = [apply_window(window.each, stream.with_bits(members), t) for members in groups.values()]
     # Elements of no group form one of size zero, whose window is [t, t].

@@ -13,7 +13,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.tree import AggregateFunction, Comparison
-from larspark.language.windows import SessionWindow, TupleWindow, Window
+from larspark.language.windows import Key, SessionWindow, TupleWindow, Window
 
 
 class Mode(StrEnum):
@@ -45,13 +45,13 @@ Filters: TypeAlias = tuple[tuple[Atom, ...], ...]
 class Tuples:
     """The last and the next tuples among those that pass the filters.
 
-    `by` are argument positions: with them, the tuples of the predicate in each group of equal
-    values there; None counts the tuples of all predicates.
+    `by` are keys over the arguments: with them, the tuples of the predicate in each group of equal
+    values; None counts the tuples of all predicates.
     """
 
     past: int
     future: int
-    by: tuple[int, ...] | None
+    by: tuple[Key, ...] | None
     among: Filters
 
     @property
@@ -68,7 +68,7 @@ class Sessions:
     """
 
     window: SessionWindow
-    by: tuple[int, ...] | None
+    by: tuple[Key, ...] | None
     among: Filters
 
     @property

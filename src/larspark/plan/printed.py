@@ -1,12 +1,14 @@
 """The plan as text: stable, one operator a line, each with the line of the program it came from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from larspark.base.atoms import Atom, atom_text, term_text
 from larspark.base.problems import Span
-from larspark.base.terms import Term
-from larspark.language.windows import GroupWindow, TimeWindow
+from larspark.base.terms import Term, Variable
+from larspark.language.nodes import term_variables
+from larspark.language.windows import GroupWindow, Key, TimeWindow
+from larspark.logic.traversal import key_term
 from larspark.plan.operators import (
     Collect,
     Contents,
@@ -153,12 +155,24 @@ def _contents(contents: Contents, args: Sequence[Term]) -> Iterator[str]:
         keys = ""
         if isinstance(window, GroupWindow):
             places = dict(window.positions).values()
-            keys = " by " + " or ".join(", ".join(str(n + 1) for n in place) for place in places)
+            keys = " by " + " or ".join(map(keys_text, places))
         yield f"{window.text()}{keys}"
 
 
-def _keys(atom: Atom, by: tuple[int, ...]) -> str:
-    return " by " + ", ".join(term_text(atom.args[position]) for position in by)
+def _keys(atom: Atom, by: tuple[Key, ...]) -> str:
+    return " by " + ", ".join(term_text(key_term(key, atom.args)) for key in by)
+
+
+def keys_text(keys: Iterable[Key]) -> str:
+    """Keys with the arguments as numbers: `1`, and `#1 mod 10` in a term."""
+    return ", ".join(map(_key_text, keys))
+
+
+def _key_text(key: Key) -> str:
+    if isinstance(key, int):
+        return str(key + 1)
+    places = {int(variable.name) for variable in term_variables(key)}
+    return term_text(key_term(key, [Variable(f"#{n + 1}") for n in range(max(places) + 1)]))
 
 
 def _filters(filters: Filters) -> Iterator[str]:

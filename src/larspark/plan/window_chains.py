@@ -6,14 +6,17 @@ from typing import NamedTuple
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Span
 from larspark.base.terms import Arithmetic, Variable
+from larspark.language.nodes import term_variables
 from larspark.language.windows import (
     Bounds,
     GroupWindow,
+    Key,
     Positions,
     SessionWindow,
     TupleWindow,
     Window,
 )
+from larspark.logic.traversal import key_of
 from larspark.plan.literals import Placed, Scope, cannot, counts_tuples
 from larspark.plan.operators import Contents, Filters, Reach, Sessions, Tuples
 
@@ -61,9 +64,10 @@ def is_recomputed(scope: Scope) -> bool:
     """Are elements counted here in a way that does not collapse into one window?"""
     if not counts_tuples(scope):
         return False
-    keys = dict.fromkeys(key for placed in scope for key in placed.window.keys)
+    keys = (key for placed in scope for key in placed.window.keys)
+    names = dict.fromkeys(variable for key in keys for variable in term_variables(key))
     try:
-        view_of(scope, Atom("", tuple(keys)))
+        view_of(scope, Atom("", tuple(names)))
     except LarsparkError:
         return True
     return False
@@ -158,8 +162,8 @@ def _sessions(view: View, window: SessionWindow, atom: Atom | None, span: Span) 
     return Sessions(window.ungrouped(), _positions(view, window, atom, span), view.only)
 
 
-def _positions(view: View, window: Window, atom: Atom | None, span: Span) -> tuple[int, ...] | None:
-    """Where the keys of a window stand in an atom; None without keys."""
+def _positions(view: View, window: Window, atom: Atom | None, span: Span) -> tuple[Key, ...] | None:
+    """The keys of a window over the arguments of an atom; None without keys."""
     if view.reach.every > 1:
         # Where the evaluation time lies outside a hop, such a window is no window at all.
         raise cannot(
@@ -167,6 +171,6 @@ def _positions(view: View, window: Window, atom: Atom | None, span: Span) -> tup
         )
     if not window.keys or atom is None:
         return None
-    if any(key not in atom.args for key in window.keys):
+    if any(v not in atom.args for key in window.keys for v in term_variables(key)):
         raise cannot(f"look at background data through a {window.noun}", span)
-    return tuple(atom.args.index(key) for key in window.keys)
+    return tuple(key_of(key, atom.args) for key in window.keys)

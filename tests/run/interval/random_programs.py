@@ -27,7 +27,14 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
-from larspark.language.windows import FilterWindow, SessionWindow, TimeWindow, TupleWindow, Window
+from larspark.language.windows import (
+    FilterWindow,
+    KeyTerm,
+    SessionWindow,
+    TimeWindow,
+    TupleWindow,
+    Window,
+)
 from larspark.logic.binding import bound_variables
 
 INPUTS = {"a": 1, "b": 1, "c": 2, "e": 0}
@@ -283,6 +290,14 @@ class Generator:
             return random.choice(CONSTANTS)
         return random.choice(variables)
 
+    def key(self, keys: list[Variable]) -> KeyTerm:
+        """What a window groups by: a variable, or arithmetic that may have no value."""
+        random = self.random
+        if random.random() < 0.7:
+            return random.choice(keys)
+        other = random.choice([1, 2, 0, random.choice(keys)])
+        return Arithmetic(random.choice(["+", "/", "mod", "max"]), (random.choice(keys), other))
+
     def window(self, atom: Atom, streamed: bool, mode: str) -> Window:
         random = self.random
         kinds = ["time"] * 6 + ["hop", "future", "past", "filter"]
@@ -322,7 +337,7 @@ class Generator:
                 ]
                 if keys:
                     return TupleWindow(
-                        random.randint(1, 2), random.choice([0, 0, 0, 1]), (random.choice(keys),)
+                        random.randint(1, 2), random.choice([0, 0, 0, 1]), (self.key(keys),)
                     )
             case "session":
                 keys = [
@@ -334,6 +349,6 @@ class Generator:
                     random.randint(0, 3),
                     random.choice([None, None, random.randint(0, 5)]),
                     random.random() < 0.3,
-                    (random.choice(keys),) if keys and random.random() < 0.6 else (),
+                    (self.key(keys),) if keys and random.random() < 0.6 else (),
                 )
         return TimeWindow(random.choice([0, 1, 1, 2, 3, 5]))

@@ -229,7 +229,8 @@ class Conditions:
 def has_instance(formulas: Iterable[Formula], binding: Substitution, whole: View) -> bool:
     """Have all terms of formulas a value, and do their time variables lie in the timeline?
 
-    The elements of aggregates are left out: each has instances of its own.
+    The elements of aggregates are left out: each has instances of its own. So are the keys of
+    windows, which have values for elements of the stream.
     """
     for formula in formulas:
         for part in () if isinstance(formula, Aggregate) else walk(formula):
@@ -242,7 +243,9 @@ def has_instance(formulas: Iterable[Formula], binding: Substitution, whole: View
                     return False
             elif not isinstance(part, Comparison) and any(
                 isinstance(term, Arithmetic) and value(term, binding) is None
-                for term in terms(part)
+                for term in (
+                    part.window.filter_terms if isinstance(part, Windowed) else terms(part)
+                )
             ):
                 return False
     return True

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.language.windows import GroupWindow, SessionWindow, TupleWindow, Window
-from larspark.logic.values import matches
+from larspark.logic.values import key_values, matches
 
 
 class Arrival(NamedTuple):
@@ -213,13 +213,13 @@ def _session(window: SessionWindow, view: View, t: int, seen: Sequence[Arrival])
 
 
 def _groups(window: GroupWindow, view: View, t: int, seen: Sequence[Arrival]) -> View:
-    places = dict(window.positions)
+    keys = dict(window.positions)
     groups: dict[tuple[object, ...], list[Arrival]] = {}
     for arrival in seen:
-        positions = places.get(arrival.atom.signature)
-        if positions is not None:
-            key = (arrival.atom.signature, *(arrival.atom.args[place] for place in positions))
-            groups.setdefault(key, []).append(arrival)
+        atom = arrival.atom
+        values = key_values(keys[atom.signature], atom.args) if atom.signature in keys else None
+        if values is not None:
+            groups.setdefault((atom.signature, *values), []).append(arrival)
     parts = [_select(window.each, view, t, members) for members in groups.values()]
     start = min([t, *(part.start for part in parts)])
     ends = [part.end for part in parts if part.end is not None]

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from larspark.base.atoms import Atom, Signature
 from larspark.language.windows import GroupWindow, Positions, TupleWindow, Window
-from larspark.logic.values import matches
+from larspark.logic.values import key_values, matches
 from larspark.run.answer_sets.plain_rules import Windows
 from larspark.run.answer_sets.stream_views import (
     Arrival,
@@ -129,7 +129,7 @@ class TupleContent(Content):
     def __init__(self, past: int, positions: Positions | None) -> None:
         super().__init__()
         self._past = past
-        self._places = None if positions is None else dict(positions)
+        self._keys = None if positions is None else dict(positions)
         self._last: dict[tuple[object, ...], deque[Arrival]] = {}
         # When the first element of each group happened.
         self._begins: dict[tuple[object, ...], int] = {}
@@ -148,7 +148,7 @@ class TupleContent(Content):
             last = self._last.get(key, deque())
             if whole.has_time(begin):
                 starts.append(whole.start if len(last) < self._past else last[0].t)
-        if self._places is None and not starts:
+        if self._keys is None and not starts:
             starts = [whole.start]
         return View(min([t, *starts]), t)
 
@@ -169,12 +169,11 @@ class TupleContent(Content):
         """The group of an element; None if it is in no group, or does not count."""
         if arrival.number is None:
             return None
-        if self._places is None:
+        if self._keys is None:
             return ()
-        places = self._places.get(arrival.atom.signature)
-        if places is None:
-            return None
-        return (arrival.atom.signature, *(arrival.atom.args[place] for place in places))
+        keys = self._keys.get(arrival.atom.signature)
+        values = None if keys is None else key_values(keys, arrival.atom.args)
+        return None if values is None else (arrival.atom.signature, *values)
 
 
 class FilteredContent(Content):

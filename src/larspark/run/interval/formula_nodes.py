@@ -21,12 +21,14 @@ from larspark.run.interval.formula_shapes import (
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
 from larspark.run.interval.kernels.scan import KEEP, NOW, RUN, WINDOW
+from larspark.run.interval.key_columns import KeyColumns, key_columns
 from larspark.run.interval.network import Network, PinnedBackground
 from larspark.run.interval.nodes import (
     Distinct,
     Fan,
     Keeper,
     Node,
+    Patterns,
     Reader,
     Runs,
     ScanNode,
@@ -238,7 +240,7 @@ class FormulaBuilder:
             if isinstance(tuples, Contents):
                 window: TupleNode = self._recomputed(tuples)
             else:
-                window = self._new_window(signature, tuples, self._among(tuples))
+                window = self._new_window(signature, tuples)
             self._windows[key] = window
             self._network.windows.append(window)
             self._keep(window, f"{tuples_text(tuples)} over {signature}", self._network.keepers)
@@ -250,24 +252,29 @@ class FormulaBuilder:
         codes = [tuple(map(self._constants.code_term, atom.args)) for atom in atoms]
         return RecomputedWindows(contents, codes, self._constants, self._clock)
 
-    def _new_window(
-        self, signature: Signature, tuples: Tuples | Sessions, among: Among
-    ) -> TupleNode:
+    def _new_window(self, signature: Signature, tuples: Tuples | Sessions) -> TupleNode:
+        by: tuple[int, ...] | None = None
+        terms: KeyColumns | None = None
+        if tuples.by is not None:
+            terms, by = key_columns(tuples.by, signature.arity, self._constants)
+        among = Among(self._filters(tuples), terms)
         if isinstance(tuples, Sessions):
-            return SessionRows(signature, among, tuples.by, tuples.window, self._clock)
+            return SessionRows(signature, among, by, tuples.window, self._clock)
         past, future = tuples.past, tuples.future
-        if tuples.by is None:
+        if by is None:
             return LastTuples(signature, among, past, future, self._clock)
-        return LastOfGroups(signature, among, tuples.by, past, future, self._clock)
+        return LastOfGroups(signature, among, by, past, future, self._clock)
 
-    def _among(self, tuples: Tuples | Sessions) -> Among:
+    def _filters(
+        self, tuples: Tuples | Sessions
+    ) -> Mapping[Signature, tuple[Patterns, ...]] | None:
         if not tuples.among:
-            return Among(None)
+            return None
         passing = {
             signature: patterns_of(tuples.among, signature, TO + 2, self._constants)
             for signature in {atom.signature for atom in tuples.among[0]}
         }
-        return Among({name: found for name, found in passing.items() if found is not None})
+        return {name: found for name, found in passing.items() if found is not None}
 
 
 def _keeps_apart(shape: Shape, channel: Channel) -> bool:

@@ -10,7 +10,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language.tree import NOWHERE
 from larspark.plan.operators import Contents, Filters, Mode, Reach, Seen, Sessions, Tuples
-from larspark.plan.printed import seen_text
+from larspark.plan.printed import keys_text, seen_text
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import NONE, TO
 from larspark.run.interval.kernels.scan import EQUAL, KEEP, PICK_TIME, TIME
@@ -87,7 +87,7 @@ def tuples_text(tuples: Tuples | Sessions | Contents) -> str:
     """A tuple or session window, with its keys as numbers of arguments."""
     if isinstance(tuples, Contents):
         return " ".join(f"[{window.text()}]" for window, _ in tuples.windows)
-    keys = "" if tuples.by is None else " by " + ", ".join(str(place + 1) for place in tuples.by)
+    keys = "" if tuples.by is None else f" by {keys_text(tuples.by)}"
     return f"[{tuples.size_text}{keys}]"
 
 

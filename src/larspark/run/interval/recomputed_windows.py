@@ -7,7 +7,7 @@ present is evaluated.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from larspark.language.windows import (
     TupleWindow,
     Window,
 )
+from larspark.logic.values import key_values
 from larspark.plan.operators import Contents
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
@@ -84,6 +85,7 @@ class RecomputedWindows:
         self._contents = contents
         self._background = tuple(background)
         self._clock = clock
+        self._constants = constants
         self._steps = [
             (window, position, _coded(window, constants)) for window, position in contents.windows
         ]
@@ -160,7 +162,7 @@ class RecomputedWindows:
                 positions.pop(position, None)
                 return
             at = t if position is None else positions[position]
-            view = _apply(window, patterns, view, at)
+            view = _apply(window, patterns, view, at, self._constants)
             number += 1
         yield from self._shown(view, tuple(positions[n] << 2 for n in range(len(positions))))
 
@@ -188,7 +190,7 @@ class RecomputedWindows:
         for window, position, patterns in self._steps:
             if position is not None and (self._settled is None or position > 0):
                 break
-            kept = _needed(window, patterns, kept, t, clipped=clipped)
+            kept = _needed(window, patterns, kept, t, self._constants, clipped=clipped)
             # What a window that counts does not need, one below it could not see either; but the
             # other way round it could still count.
             if window.selects_input or not window.keeps_now:
@@ -319,7 +321,7 @@ def _passes(patterns: _Patterns, element: _Element) -> bool:
     )
 
 
-def _apply(window: Window, patterns: _Patterns, view: _View, t: int) -> _View:
+def _apply(window: Window, patterns: _Patterns, view: _View, t: int, constants: Constants) -> _View:
     """w(S, t); outside the timeline all windows but filters give the stream itself."""
     if window.filters is not None:
         return view._replace(members=[e for e in view.members if _passes(patterns, e)])
@@ -335,8 +337,10 @@ def _apply(window: Window, patterns: _Patterns, view: _View, t: int) -> _View:
         case SessionWindow():
             return _session(window, view, t)
         case GroupWindow(each, positions):
-            groups = _groups(positions, view.members).values()
-            parts = [_apply(each, {}, view._replace(members=members), t) for members in groups]
+            groups = _groups(positions, view.members, constants)
+            parts = [
+                _apply(each, {}, view._replace(members=members), t, constants) for members in groups
+            ]
             shown = {element for part in parts for element in part.members}
             start = min([t, *(part.start for part in parts)])
             end = max([t, *(part.end for part in parts)])
@@ -376,20 +380,29 @@ def _sessions(window: SessionWindow, members: _Members) -> Iterator[_Members]:
         yield members[first:]
 
 
-def _groups(positions: Positions, members: _Members) -> dict[tuple[object, ...], list[_Element]]:
+def _groups(
+    positions: Positions, members: _Members, constants: Constants
+) -> Collection[list[_Element]]:
     """The elements by predicate and key; those of other predicates are in no group."""
-    places = dict(positions)
+    keys = dict(positions)
     groups: dict[tuple[object, ...], list[_Element]] = {}
     for element in members:
-        at = places.get(element.signature)
-        if at is not None:
-            key = (element.signature, *(element.args[place] for place in at))
-            groups.setdefault(key, []).append(element)
-    return groups
+        if element.signature in keys:
+            args = list(map(constants.decode, element.args))
+            values = key_values(keys[element.signature], args)
+            if values is not None:
+                groups.setdefault((element.signature, *values), []).append(element)
+    return groups.values()
 
 
 def _needed(
-    window: Window, patterns: _Patterns, members: _Members, t: int, *, clipped: bool
+    window: Window,
+    patterns: _Patterns,
+    members: _Members,
+    t: int,
+    constants: Constants,
+    *,
+    clipped: bool,
 ) -> _Members:
     """The elements up to t that a window needs to know at t or later.
 
@@ -408,8 +421,8 @@ def _needed(
             kept = [s for s in sessions if window.over(s[0].t, s[-1].t) + 1 >= t]
             return [element for session in kept for element in session]
         case GroupWindow(each, positions):
-            groups = _groups(positions, members).values()
-            needed = [_needed(each, {}, group, t, clipped=clipped) for group in groups]
+            groups = _groups(positions, members, constants)
+            needed = [_needed(each, {}, group, t, constants, clipped=clipped) for group in groups]
             shown = {element for part in needed for element in part}
             return [element for element in members if element in shown]
         case _:

@@ -66,7 +66,7 @@ class SessionRows:
         self._kind = np.array([gap, longest, window.ended], np.int64)
         self._ended = window.ended
         self._clock = clock
-        self._width = TO + 2 + signature.arity
+        self._width = TO + 2 + signature.arity + among.columns
         self.consumers: list[Node] = []
         self.clear()
 

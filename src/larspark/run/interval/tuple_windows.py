@@ -27,6 +27,7 @@ from larspark.run.interval.kernels.last_tuples import (
 )
 from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
+from larspark.run.interval.key_columns import KeyColumns
 from larspark.run.interval.nodes import Node, Patterns, State
 from larspark.run.interval.restored import check_elements, require
 from larspark.run.interval.run_clock import Clock
@@ -46,13 +47,33 @@ Arrived = Mapping[Signature, Elements]
 
 
 class Among:
-    """The elements that a tuple window counts: those that pass all filters; None passes all."""
+    """The elements that a tuple window counts: those that pass all filters; None passes all.
 
-    def __init__(self, filters: Mapping[Signature, tuple[Patterns, ...]] | None) -> None:
+    Keys that are terms become further columns, and what has no value for them does not count.
+    """
+
+    def __init__(
+        self,
+        filters: Mapping[Signature, tuple[Patterns, ...]] | None,
+        keys: KeyColumns | None = None,
+    ) -> None:
         self._filters = filters
+        self._keys = keys
+
+    @property
+    def columns(self) -> int:
+        """How many columns are added to the elements."""
+        return 0 if self._keys is None else self._keys.count
 
     def select(self, signature: Signature, elements: Elements) -> Elements:
         """The elements of one predicate that count."""
+        elements = self._filtered(signature, elements)
+        if self._keys is None:
+            return elements
+        columns, mask = self._keys.of(elements.rows)
+        return Elements(np.column_stack([elements.rows, columns])[mask], elements.order[mask])
+
+    def _filtered(self, signature: Signature, elements: Elements) -> Elements:
         if self._filters is None:
             return elements
         filters = self._filters.get(signature)
@@ -184,7 +205,7 @@ class LastOfGroups:
         self._past = past
         self._future = future
         self._clock = clock
-        self._width = TO + 2 + signature.arity
+        self._width = TO + 2 + signature.arity + among.columns
         self.consumers: list[Node] = []
         self.clear()
 

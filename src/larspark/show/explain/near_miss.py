@@ -29,7 +29,7 @@ from larspark.meaning.window_functions import apply_window
 from larspark.show.explain.aggregate_miss import nearest_group
 from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.proof import element_text, interval_text
-from larspark.show.explain.reasons import group_of
+from larspark.show.explain.reasons import in_group
 from larspark.show.explain.substitute import substitute
 from larspark.show.explain.support import Support
 from larspark.show.time_text import time_text
@@ -195,8 +195,7 @@ class NearMisses:
         window = ground_window(part.window, part.body, {})
         members = outer.bits & outer.universe.arrived
         if isinstance(window, GroupWindow):
-            same = self._support.presences(group_of(window, atom), outer)
-            members &= sum(1 << other for other in same)
+            members &= in_group(window, atom, self._support, outer)
         later = [n for n in numbers_of(members) if n > number]
         after = [n for n in later if self._evaluation.element(n).t <= self._evaluation.at]
         kept = f"{text} keeps {part.window.past}"

@@ -250,7 +250,7 @@ class _Builder:
                         yield f"{atom_text(absence.atom)} becoming true"
                 for window, number, pushes, group in reasons.crowds:
                     tuples = "tuple" if pushes == 1 else "tuples"
-                    kind = tuples if group is None else f"{tuples} {atom_text(group)}"
+                    kind = tuples if group is None else f"{tuples} {group}"
                     pushed = element_text(evaluation.element(number))
                     verb = "pushes" if pushes == 1 else "push"
                     yield f"{pushes} more {kind}, which {verb} {pushed} out of {window}"

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
-from larspark.base.atoms import Atom
+from larspark.base.atoms import Atom, atom_text
 from larspark.base.terms import Wildcard
 from larspark.language.windows import GroupWindow, TupleWindow, Window
+from larspark.logic.values import key_values
 from larspark.meaning.grounding import (
     Ground,
     GroundAggregate,
@@ -33,8 +34,8 @@ class Crowd(NamedTuple):
     window: str
     element: int
     pushes: int
-    # The pattern of the tuples that count, when only those of one group do.
-    group: Atom | None
+    # The tuples that count, when only those of one group do.
+    group: str | None
 
 
 @dataclass(slots=True)
@@ -92,11 +93,28 @@ def find_reasons(
     return finder.reasons
 
 
-def group_of(window: GroupWindow, atom: Atom) -> Atom:
-    """The pattern of the atoms that are in one group with an atom."""
-    places = dict(window.positions).get(atom.signature, ())
-    args = (arg if place in places else Wildcard() for place, arg in enumerate(atom.args))
+def in_group(window: GroupWindow, atom: Atom, support: Support, stream: Stream) -> int:
+    """The elements of a stream that are in one group with an atom, as bits."""
+    keys = dict(window.positions).get(atom.signature, ())
+    group, bits = key_values(keys, atom.args), 0
+    for number in support.presences(_group_pattern(window, atom), stream):
+        if key_values(keys, stream.universe.elements[number].atom.args) == group:
+            bits |= 1 << number
+    return bits
+
+
+def _group_pattern(window: GroupWindow, atom: Atom) -> Atom:
+    """A pattern of the atoms that are in one group with an atom."""
+    keys = dict(window.positions).get(atom.signature, ())
+    args = (arg if place in keys else Wildcard() for place, arg in enumerate(atom.args))
     return Atom(atom.predicate, tuple(args))
+
+
+def _group_text(window: GroupWindow, atom: Atom) -> str:
+    """The tuples that are in one group with an atom."""
+    keys = dict(window.positions).get(atom.signature, ())
+    text = atom_text(_group_pattern(window, atom))
+    return text if all(isinstance(key, int) for key in keys) else f"{text} of the same group"
 
 
 # Formulas that need an element, whichever time points a window covers.
@@ -248,13 +266,12 @@ class _Finder:
         if not used:
             return
         oldest = next(numbers_of(used))
-        group: Atom | None = None
+        group: str | None = None
         members = inner.bits
         if isinstance(window, GroupWindow):
-            group = group_of(window, self._support.evaluation.element(oldest).atom)
-            members = 0
-            for number in self._support.presences(group, inner):
-                members |= 1 << number
+            atom = self._support.evaluation.element(oldest).atom
+            group = _group_text(window, atom)
+            members = in_group(window, atom, self._support, inner)
         since = sum(1 for number in numbers_of(members) if number >= oldest)
         self.reasons.crowds.append(Crowd(text, oldest, past - since + 1, group))
 

@@ -324,7 +324,7 @@ def _variables(terms: Iterable[Term]) -> Iterator[Variable]:
 
 def _window_keys(formula: Formula) -> Iterator[Variable]:
     while isinstance(formula, Windowed):
-        yield from formula.window.keys
+        yield from _variables(formula.window.keys)
         formula = formula.body
 
 
