@@ -9,7 +9,7 @@ from larspark.base.atoms import Atom
 from larspark.base.durations import MICROSECONDS, duration_text
 from larspark.base.terms import INTEGER_MAX, Arithmetic, Constant, Term, Variable
 from larspark.language.nodes import term_variables
-from larspark.language.pieces import Piece, TermPiece, as_term, capital_hint
+from larspark.language.pieces import Piece, as_term, capital_hint
 from larspark.language.tokens import Token, brief, span_between, text_of, whole_number
 from larspark.language.tree import Tick
 from larspark.language.windows import (
@@ -222,7 +222,7 @@ class WindowSteps:
     def keys(self, children: Children) -> tuple[KeyTerm, ...]:
         keys = []
         for piece in children[1::2]:
-            term = piece.term if isinstance(piece, TermPiece) else None
+            term = as_term(piece)
             if isinstance(term, Variable | Arithmetic) and any(term_variables(term)):
                 keys.append(term)
             else:
