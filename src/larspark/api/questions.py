@@ -18,7 +18,7 @@ from larspark.feeds.time_options import TimeLike, time_option
 from larspark.language import parse_formula, parse_program, tree
 from larspark.language.nodes import time_names
 from larspark.meaning.queries import query as query_elements
-from larspark.run.hypothetical import HypotheticalAnswer
+from larspark.run.hypothetical import Hypotheses, HypotheticalAnswer, Precondition
 from larspark.run.hypothetical import Monitor as MonitorSession
 from larspark.run.hypothetical import hypothesize as hypothetical_answers
 from larspark.run.prepare import ground_atoms
@@ -151,11 +151,12 @@ def hypothesize(
     start: TimeLike | None = None,
     limit: int | None = None,
     timezone: str | None = None,
+    unsupported: bool = False,
 ) -> Iterator[HypotheticalAnswer]:
     """What may become true: answers with the evidence for them and what is still missing.
 
     At the time point `at`, or at each time point of the stream. Times in the answers are time
-    points.
+    points. With `unsupported`, answers without evidence follow, their time points as variables.
     """
     program = Program.parse(program) if isinstance(program, str) else program
     stream = as_stream(stream, map).with_tick(program.tick)
@@ -167,7 +168,31 @@ def hypothesize(
         raise LarsparkError(parsed.problems)
     elements = _elements(stream, moment)
     first = stream.first_t if start is None else texts.point(start)
-    return hypothetical_answers(checked, parsed.formula, elements, atoms, moment, first, limit)
+    return hypothetical_answers(
+        checked,
+        parsed.formula,
+        elements,
+        atoms,
+        moment,
+        first,
+        limit,
+        unsupported=unsupported,
+    )
+
+
+def preconditions(
+    program: Program | str, query: str, *, background: Iterable[Atom | str] = ()
+) -> list[Precondition]:
+    """The sets of facts that would give an answer to a query, before any fact has come.
+
+    Windows lie within the timeline: an answer near its start can need fewer facts.
+    """
+    program = Program.parse(program) if isinstance(program, str) else program
+    checked, atoms = prepare(program, background)
+    parsed = parse_formula(query, tick=program.syntax.tick)
+    if parsed.formula is None:
+        raise LarsparkError(parsed.problems)
+    return Hypotheses(checked, parsed.formula, atoms, start=0, follow=False).preconditions()
 
 
 def _elements(stream: Stream, to: int | None) -> list[tuple[int, Atom]]:

@@ -1,5 +1,6 @@
 """`larspark hypothesize`."""
 
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -22,14 +23,13 @@ from larspark.cli.options import (
     MapOption,
     OnErrorOption,
     ProgramFile,
-    StreamFile,
     TimesOption,
     ZoneOption,
 )
 from larspark.language import parse_formula
 from larspark.language.nodes import time_names
 from larspark.run.hypothetical import answer_line
-from larspark.show.answer_lines import hypothetical_line
+from larspark.show.answer_lines import hypothetical_line, precondition_line
 from larspark.show.terminal import print_skipped, writer
 
 
@@ -40,8 +40,18 @@ from larspark.show.terminal import print_skipped, writer
 def hypothesize(
     program: ProgramFile,
     question: Annotated[str, typer.Argument(metavar="QUERY", help="Such as '@T alarm(M)'.")],
-    stream: StreamFile,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option("--stream", "-s", help="Events: a file, - for stdin, or NAME=FILE."),
+    ] = None,
     at: AtOption = None,
+    unsupported: Annotated[
+        bool, typer.Option("--all", help="Also answers that need facts to come alone.")
+    ] = False,
+    preconditions: Annotated[
+        bool,
+        typer.Option("--preconditions", help="The facts that an answer needs, without a stream."),
+    ] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help="The maximum number of answers per time point.")
     ] = None,
@@ -61,6 +71,17 @@ def hypothesize(
 ) -> None:
     """Write answers that may become true: their evidence, missing facts, and deadline."""
     loaded = load_program(program, dialect, allow_path)
+    known = background_facts(background, loaded.syntax.named)
+    if preconditions:
+        with writer(None, json) as out:
+            for one in islice(api.preconditions(loaded, question, background=known), limit):
+                if out.people:
+                    out.line(precondition_line(one))
+                else:
+                    out.json(one.fields())
+        return
+    if not stream:
+        raise typer.BadParameter("--stream is missing; only --preconditions needs none")
     source = open_stream(
         stream,
         mapping,
@@ -75,10 +96,11 @@ def hypothesize(
         question,
         source,
         at=at,
-        background=background_facts(background, loaded.syntax.named),
+        background=known,
         start=start,
         limit=limit,
         timezone=timezone,
+        unsupported=unsupported,
     )
     written = api.TimeTexts(source.options.tick, times, timezone).written(source)
     asked = parse_formula(question, tick=loaded.syntax.tick).formula

@@ -14,6 +14,7 @@ from larspark.run.hypothetical import (
     ChangeKind,
     HypotheticalAnswer,
     Monitor,
+    Precondition,
     TimedAtom,
     announcement_line,
 )
@@ -105,6 +106,17 @@ def hypothetical_line(answer: HypotheticalAnswer, times: TimeFormat = POINTS) ->
         return f"{head}  [green]certain[/] by {evidence}"
     missing = escape(_timed(answer.hypotheses, times))
     return f"{head}  [yellow]if[/] {missing}  [dim]seen {evidence}[/]"
+
+
+def precondition_line(one: Precondition) -> str:
+    """A precondition for a terminal: the answer, what has to come first, and what then."""
+    values = "  ".join(f"{name} = [bold]{escape(str(v))}[/]" for name, v in one.answer.items())
+    parts = [f"[yellow]if[/] {escape(_timed(one.first, POINTS))}"]
+    if one.then:
+        parts.append(f"[yellow]then[/] {escape(_timed(one.then, POINTS))}")
+    if one.where:
+        parts.append(f"[dim]where {escape(', '.join(one.where))}[/]")
+    return "  ".join([values, *parts])
 
 
 def _timed(elements: Iterable[TimedAtom], times: TimeFormat) -> str:

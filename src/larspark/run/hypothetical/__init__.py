@@ -2,6 +2,7 @@
 
 from larspark.run.hypothetical.hypothesize import Hypotheses, Now, hypothesize
 from larspark.run.hypothetical.monitor import Announcement, Monitor, announcement_line
+from larspark.run.hypothetical.preconditions import Precondition
 from larspark.run.hypothetical.ranked_answers import (
     Change,
     ChangeKind,
@@ -18,6 +19,7 @@ __all__ = [
     "HypotheticalAnswer",
     "Monitor",
     "Now",
+    "Precondition",
     "TimedAtom",
     "announcement_line",
     "answer_line",

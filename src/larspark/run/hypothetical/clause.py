@@ -320,3 +320,16 @@ def _rank(clause: Clause) -> None:
             for other in clause.premises
             if other is not premise
         )
+
+
+def distance(clause: Clause, later: Time, earlier: Time) -> float:
+    """The largest distance by which one time point can be later than another."""
+    offset = later.offset - earlier.offset
+    if ORIGIN == earlier.variable != later.variable:
+        return clause.high[clause.times.index(later.variable)] + offset
+    if ORIGIN == later.variable != earlier.variable:
+        return offset - clause.low[clause.times.index(earlier.variable)]
+    if later.variable == earlier.variable:
+        return offset
+    one, other = clause.times.index(later.variable), clause.times.index(earlier.variable)
+    return clause.distance[one][other] + offset

@@ -11,7 +11,8 @@ from larspark.run.hypothetical.answer_changes import ChangeTracker
 from larspark.run.hypothetical.dataset import Row, row_of
 from larspark.run.hypothetical.offline_step import prepare
 from larspark.run.hypothetical.outlook import Outlook
-from larspark.run.hypothetical.ranked_answers import Change, HypotheticalAnswer
+from larspark.run.hypothetical.preconditions import Precondition
+from larspark.run.hypothetical.ranked_answers import Change, HypotheticalAnswer, rank
 
 
 class Hypotheses:
@@ -86,6 +87,15 @@ class Hypotheses:
     def uncertain(self, limit: int | None = None) -> list[HypotheticalAnswer]:
         """Those of the answers that are not certain."""
         return self._outlook.answers(self._done, limit, certain=False)
+
+    def unsupported(self) -> list[HypotheticalAnswer]:
+        """The answers now without evidence; their open time points are variables."""
+        found = self._outlook.unsupported(self._done)
+        return sorted((self._outlook.shown(one.instance, self._done) for one in found), key=rank)
+
+    def preconditions(self) -> list[Precondition]:
+        """The sets of facts that are still to come and would give an answer."""
+        return self._outlook.preconditions(self._done)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -168,10 +178,12 @@ def hypothesize(
     start: int | None = None,
     limit: int | None = None,
     to: int | None = None,
+    unsupported: bool = False,
 ) -> Iterator[HypotheticalAnswer]:
     """The supported answers at a time point, or at each one up to `to` or the last element.
 
-    At each time point they are ranked, and at most `limit` are given.
+    At each time point they are ranked, and at most `limit` are given. With `unsupported`, those
+    without evidence follow them.
     """
     data = sorted(((t, atom) for t, atom in elements), key=lambda element: element[0])
     times = [t for t, _ in data] + [element.t for element in checked.elements]
@@ -184,4 +196,7 @@ def hypothesize(
             session.append(data[position][0], [data[position][1]])
             position += 1
         session.advance(t)
-        yield from session.answers(limit)
+        found = session.answers(limit)
+        if unsupported:
+            found = [*found, *session.unsupported()][:limit]
+        yield from found

@@ -79,10 +79,16 @@ class Candidates:
 
     def _add_standing(self, clause: Clause) -> None:
         """Add the candidate of a clause without premises: it depends on absences only."""
+        for candidate in self.unmet(clause):
+            self._group(candidate)
+
+    def unmet(self, clause: Clause) -> Iterator[Candidate]:
+        """The candidates of a clause before any of its premises is met."""
         ends = (clause.low, clause.high)
         values: list[Constant | None] = [None] * len(clause.names)
+        parts = (None,) * len(clause.premises)
         for solved in self._solved(clause, values, ends, clause.rigid, clause.checks):
-            self._group(Candidate(clause, 0, *solved[:3], (), solved[3]))
+            yield Candidate(clause, 0, *solved[:3], parts, solved[3])
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.run.hypothetical.answer_instances import collapsed
 from larspark.run.hypothetical.candidate import Candidate
-from larspark.run.hypothetical.clause import Clause, Moments
+from larspark.run.hypothetical.clause import Clause, Moments, distance
 from larspark.run.hypothetical.dataset import History, Row
 from larspark.run.hypothetical.minimality import Rivals, minimal_answers
 from larspark.run.hypothetical.offline_step import Prepared
@@ -21,6 +21,13 @@ from larspark.run.hypothetical.patterns import (
     Slot,
     Time,
     substitute_pattern,
+)
+from larspark.run.hypothetical.preconditions import (
+    Precondition,
+    Unsupported,
+    after,
+    minimal,
+    precondition,
 )
 from larspark.run.hypothetical.prospects import Prospects
 from larspark.run.hypothetical.ranked_answers import HypotheticalAnswer, rank, shown, values
@@ -56,25 +63,12 @@ def _after(clause: Clause, slot: object, delays: Mapping[Signature, float]) -> f
     latest: float = 0
     for premise in clause.premises:
         last = Time(clause.times[premise.time], premise.last)
-        latest = max(latest, _distance(clause, last, at))
+        latest = max(latest, distance(clause, last, at))
     for denial in clause.denials:
         last = Time(denial.occurrence.variable, denial.occurrence.last)
         delay = delays.get(denial.occurrence.pattern.signature, 0)
-        latest = max(latest, _distance(clause, last, at) + delay)
+        latest = max(latest, distance(clause, last, at) + delay)
     return latest
-
-
-def _distance(clause: Clause, later: Time, earlier: Time) -> float:
-    """The largest distance by which one time point can be later than another."""
-    offset = later.offset - earlier.offset
-    if ORIGIN == earlier.variable != later.variable:
-        return clause.high[clause.times.index(later.variable)] + offset
-    if ORIGIN == later.variable != earlier.variable:
-        return offset - clause.low[clause.times.index(earlier.variable)]
-    if later.variable == earlier.variable:
-        return offset
-    one, other = clause.times.index(later.variable), clause.times.index(earlier.variable)
-    return clause.distance[one][other] + offset
 
 
 def answer_delays(prepared: Prepared) -> list[float]:
@@ -104,9 +98,9 @@ def _age(clause: Clause, point: Time) -> float:
     """How long after a time point a match that involves it can be needed."""
     lasts = [Time(clause.times[premise.time], premise.last) for premise in clause.premises]
     lasts += [Time(d.occurrence.variable, d.occurrence.last) for d in clause.denials]
-    oldest = max((_distance(clause, last, point) for last in lasts), default=0)
+    oldest = max((distance(clause, last, point) for last in lasts), default=0)
     forgotten = [
-        _distance(clause, Time(clause.times[t], 0), point) + more for t, more in clause.kept
+        distance(clause, Time(clause.times[t], 0), point) + more for t, more in clause.kept
     ]
     return max(oldest, min(map(float, forgotten), default=inf)) + 1
 
@@ -126,7 +120,7 @@ def history_kept(prepared: Prepared, forgets: bool) -> dict[Signature, int | Non
         first = Time(denial.occurrence.variable, denial.occurrence.first)
         at = clause.goal.answer[path[-1].arity] if path else None
         if path:
-            age = older + _distance(clause, at, first) if isinstance(at, Time) else inf
+            age = older + distance(clause, at, first) if isinstance(at, Time) else inf
         else:
             age = _age(clause, first) if forgets else inf
         if signature not in prepared.queries:
@@ -141,7 +135,7 @@ def history_kept(prepared: Prepared, forgets: bool) -> dict[Signature, int | Non
             when = auxiliary.goal.answer[signature.arity]
             for premise in auxiliary.premises:
                 begin = Time(auxiliary.times[premise.time], premise.first)
-                lag = _distance(auxiliary, when, begin) if isinstance(when, Time) else inf
+                lag = distance(auxiliary, when, begin) if isinstance(when, Time) else inf
                 kept[premise.signature] = max(age + lag, kept.get(premise.signature, 0))
         needed(prepared.queries[signature], age, (*path, signature))
 
@@ -215,6 +209,24 @@ class Outlook:
         found = [self.shown(instance, t) for instance in kept]
         return sorted(found, key=rank) if limit is None else nsmallest(limit, found, key=rank)
 
+    def unsupported(self, t: int) -> list[Unsupported]:
+        """The answers at t that need facts to come alone."""
+        found = [
+            Unsupported(instance, clause)
+            for clause in self._prepared.clauses
+            if clause.premises
+            for candidate in self.candidates.unmet(clause)
+            for instance in self._unmet(candidate, t)
+        ]
+        alone = Rivals((), self._prepared.background, self._prospects)
+        kept = minimal(found, alone)
+        return [Unsupported(after(one, t), one.clause) for one in kept]
+
+    def _unmet(self, candidate: Candidate, t: int) -> Iterator[Instance]:
+        grounding = self._grounding(candidate, t)
+        for moments in grounding.open_choices():
+            yield from self._at(grounding, moments)
+
     def instances(self, candidate: Candidate, t: int) -> Iterator[Instance]:
         """All instances of a candidate, minimal or not."""
         grounding = self._grounding(candidate, t)
@@ -275,6 +287,10 @@ class Outlook:
         """The instances that no other one beats, including general ones."""
         self._rivals.t = t
         return minimal_answers(group, general, self._rivals)
+
+    def preconditions(self, t: int) -> list[Precondition]:
+        """The sets of facts after t that would give an answer."""
+        return [precondition(one, self._prepared.variables) for one in self.unsupported(t)]
 
     def shown(self, instance: Instance, t: int) -> HypotheticalAnswer:
         return shown(instance, self._prepared.variables, t, self._delays)

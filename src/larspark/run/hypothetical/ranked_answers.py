@@ -175,15 +175,15 @@ def shown(
     delays: Mapping[Signature, float],
 ) -> HypotheticalAnswer:
     """An instance as an answer, with the variable names of the program."""
-    names = _program_names(instance)
+    names = program_names(instance)
     deadline = max((_decided(literal, delays) for literal in instance.hypotheses), default=inf)
     return HypotheticalAnswer(
         t,
         values(instance, variables),
-        _timed_atoms(instance.evidence, names),
-        _timed_atoms(instance.hypotheses, names),
+        timed_atoms(instance.evidence, names),
+        timed_atoms(instance.hypotheses, names),
         None if deadline == inf else int(deadline),
-        tuple(sorted(str(_renamed(restriction, names)) for restriction in instance.where)),
+        tuple(sorted(str(with_names(restriction, names)) for restriction in instance.where)),
     )
 
 
@@ -193,7 +193,7 @@ def _decided(literal: Literal, delays: Mapping[Signature, float]) -> float:
     return literal.t + (delays.get(literal.pattern.signature, 0) if literal.negated else 0)
 
 
-def _program_names(instance: Instance) -> dict[str, Slot]:
+def program_names(instance: Instance) -> dict[str, Slot]:
     """Variable names without the suffixes of resolution, numbered where they clash."""
     literals = instance.evidence | instance.hypotheses
     slots: list[Expression] = [arg for literal in literals for arg in literal.pattern.args]
@@ -222,16 +222,16 @@ def _program_names(instance: Instance) -> dict[str, Slot]:
     return names
 
 
-def _renamed(restriction: Restriction, names: Mapping[str, Slot]) -> Restriction:
+def with_names(restriction: Restriction, names: Mapping[str, Slot]) -> Restriction:
     condition, negated = restriction
     if isinstance(condition, Pattern):
         return Restriction(substitute_pattern(condition, names), negated)
     return Restriction(substitute_condition(condition, names), negated)
 
 
-def _timed_atoms(literals: Iterable[Literal], names: Mapping[str, Slot]) -> tuple[TimedAtom, ...]:
+def timed_atoms(literals: Iterable[Literal], names: Mapping[str, Slot]) -> tuple[TimedAtom, ...]:
     atoms = []
-    for t, pattern, negated in literals:
+    for t, pattern, negated in sorted(literals, key=_by_open_time):
         args = substitute_pattern(pattern, names).args if names else pattern.args
         when = t if isinstance(t, int) else str(substitute_time(t, names))
         atom = Atom(pattern.predicate, tuple([_term(arg) for arg in args]))
@@ -239,9 +239,14 @@ def _timed_atoms(literals: Iterable[Literal], names: Mapping[str, Slot]) -> tupl
     return tuple(sorted(atoms, key=_in_time_order))
 
 
-def _in_time_order(item: TimedAtom) -> tuple[bool, int, str, bool, str]:
+def _by_open_time(literal: Literal) -> tuple[str, int]:
+    return literal.t if isinstance(literal.t, Time) else ("", 0)
+
+
+def _in_time_order(item: TimedAtom) -> tuple[object, ...]:
+    """Open time points come last, in the order that they have already."""
     t, (predicate, args), negated = item
-    return (isinstance(t, str), 0 if isinstance(t, str) else t, predicate, negated, str(args))
+    return (True,) if isinstance(t, str) else (False, t, predicate, negated, str(args))
 
 
 def _term(slot: Slot) -> Term:

@@ -109,6 +109,29 @@ class Grounding:
         for moments in found:
             yield self._missing(moments), moments
 
+    def open_choices(self) -> Iterator[Moments]:
+        """The same, where a time stays open only if nothing that is asked for it has passed."""
+        for ends in _current(self._candidate, self._t):
+            yield from self._settled(*ends)
+
+    def _settled(self, low: Ends, high: Ends) -> Iterator[Moments]:
+        clause = self._clause
+        for number, name in enumerate(clause.times):
+            if high[number] < inf:
+                continue
+            asked = [*clause.goal.body.occurrences, *(d.occurrence for d in clause.denials)]
+            first = min((o.first for o in asked if o.variable == name), default=0)
+            least, later = int(low[number]), self._t - first + 1
+            for value in range(least, later):
+                ends = clause.narrowed(low, high, number, value, value)
+                if ends is not None:
+                    yield from self._settled(*ends)
+            ends = clause.narrowed(low, high, number, max(least, later), inf)
+            if ends is None:
+                return
+            low, high = ends
+        yield from clause.moments(low, high)
+
     def _missing(self, moments: Moments) -> int:
         """A lower bound on the missing facts: one fact can meet several premises."""
         asked: set[tuple[Signature, int | Time]] = set()
@@ -231,7 +254,7 @@ class Grounding:
         occurrence = premise.occurrence
         # Local variables may differ from time point to time point, so they get distinct names.
         own: dict[str, Slot] = {
-            name: Variable(f"{name.partition('.')[0]}{point}.{premise.kind}")
+            name: Variable(_local_name(name.partition(".")[0], point, premise.kind))
             for name in occurrence.local
         }
         all_bindings = bindings | own
@@ -252,6 +275,11 @@ class Grounding:
         ]
         literal = Literal(point, substitute_pattern(pattern, known))
         return _Expected(literal, tuple(map(Restriction, decided)))
+
+
+def _local_name(name: str, point: int | Time, kind: int) -> str:
+    """A name for each time point; what follows a dot is not shown."""
+    return f"{name}.{point}.{kind}" if isinstance(point, Time) else f"{name}{point}.{kind}"
 
 
 def _fact(premise: Premise, t: int, row: Row) -> Literal:
