@@ -15,7 +15,9 @@ CONSTANTS = st.one_of(
 )
 ATOMS = st.builds(Atom, st.sampled_from(["p", "q"]), st.lists(CONSTANTS, max_size=3).map(tuple))
 ROWS = st.lists(st.tuples(st.integers(0, 2**63 - 1), ATOMS), max_size=12).map(
-    lambda pairs: [Row(t, atom, seq) for seq, (t, atom) in enumerate(pairs)]
+    lambda pairs: [
+        Row(t, atom, seq) for seq, (t, atom) in enumerate(sorted(pairs, key=lambda pair: pair[0]))
+    ]
 )
 
 

@@ -55,18 +55,18 @@ def _part(signature: Signature, table: pa.Table) -> Part:
 
 
 class RowBatch:
-    """Elements that came as rows, in arrival order.
+    """Elements that came as rows, in the order of time and of arrival.
 
-    `first_t` is the smallest time point of its elements; `last_t` may lie after the last one: time
-    moved on.
+    `first_t` is the time point of its first element; `last_t` may lie after that of the last one:
+    time moved on.
     """
 
     __slots__ = ("_rows", "first_t", "last_t")
 
     def __init__(self, rows: Sequence[Row], last_t: int | None = None) -> None:
         self._rows = rows
-        self.first_t = min((row.t for row in rows), default=None)
-        latest = max((row.t for row in rows), default=last_t)
+        self.first_t = rows[0].t if rows else None
+        latest = rows[-1].t if rows else last_t
         self.last_t = latest if last_t is None or latest is None else max(latest, last_t)
 
     def __len__(self) -> int:
@@ -77,8 +77,12 @@ class RowBatch:
 
     def numbered_from(self, seq: int) -> "RowBatch":
         """The same elements, arrivals numbered from here on."""
-        rows = [Row(row.t, row.atom, number) for number, row in enumerate(self._rows, seq)]
-        return RowBatch(rows, self.last_t)
+        rows = self._rows
+        # The numbers ascend, so that the first and the last tell.
+        if not rows or (rows[0].seq == seq and rows[-1].seq == seq + len(rows) - 1):
+            return self
+        numbered = [Row(row.t, row.atom, number) for number, row in enumerate(rows, seq)]
+        return RowBatch(numbered, self.last_t)
 
     def segments(self) -> Sequence[Segment]:
         grouped: dict[tuple[str, tuple[type, ...]], list[Row]] = {}

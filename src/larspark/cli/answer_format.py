@@ -8,7 +8,7 @@ from larspark import api
 from larspark.cli.options import Form
 from larspark.feeds.time_format import TimeFormat
 from larspark.run.answers import JoinedChanges, JoinedIntervals
-from larspark.run.emit_policy import Occasions
+from larspark.run.emit_policy import EmitPolicy
 from larspark.run.protocol import Answers, Change, Point
 from larspark.show.answer_lines import (
     announced_changes,
@@ -30,7 +30,7 @@ class AnswerFormat:
 
     form: Form
     at: int | None
-    occasions: Occasions | None
+    policy: EmitPolicy | None
     monitor: api.Monitor | None
     limit: int | None
     times: TimeFormat
@@ -62,23 +62,23 @@ class AnswerFormat:
 
     def _points(self, pieces: Iterable[Answers]) -> Iterator[Point]:
         points = (point for piece in pieces for point in piece.points())
-        return points if self.occasions is None else self.occasions.chosen(points)
+        return points if self.policy is None else self.policy.chosen(points)
 
     def _changes(self, pieces: Iterable[Answers]) -> Iterator[Change]:
-        if self.occasions is None:
+        if self.policy is None:
             return self.joined_changes.of(pieces)
-        return self.occasions.changes(point for piece in pieces for point in piece.points())
+        return self.policy.changes(point for piece in pieces for point in piece.points())
 
     def save(self) -> Any:
         """What later lines depend on, as JSON values."""
-        occasions = None if self.occasions is None else self.occasions.save()
-        return [occasions, self.joined_changes.save(), self.joined_intervals.save()]
+        policy = None if self.policy is None else self.policy.save()
+        return [policy, self.joined_changes.save(), self.joined_intervals.save()]
 
     def restore(self, saved: Any) -> None:
         """Go on after the lines before `save`."""
-        occasions, changes, intervals = saved
-        if self.occasions is not None:
-            self.occasions.restore(occasions)
+        policy, changes, intervals = saved
+        if self.policy is not None:
+            self.policy.restore(policy)
         self.joined_changes.restore(changes)
         self.joined_intervals.restore(intervals)
 

@@ -62,7 +62,7 @@ from larspark.cli.spark_run import answers_on_spark
 from larspark.feeds.live import is_live
 from larspark.feeds.named_files import split_name
 from larspark.feeds.time_format import POINTS
-from larspark.run.emit_policy import Every, Occasions
+from larspark.run.emit_policy import EmitPolicy, Every
 from larspark.run.protocol import Answers, Settings
 from larspark.run.registry import AUTO
 from larspark.run.replay import live, replay
@@ -199,10 +199,10 @@ def run(
     given = background_facts(background, loaded.syntax.named)
     moment = texts.point(at)
     last = moment if moment is not None else texts.point(to)
-    occasions, arrivals, missing = Occasions(when), Arrivals(), MissingAnswers()
+    policy, arrivals, missing = EmitPolicy(when), Arrivals(), MissingAnswers()
     merged = MergedFacts()
     monitor = _monitor(loaded, given, first, form) if hypothetical else None
-    seen = [arrivals.add, merged.add, occasions.hear, *([] if monitor is None else [monitor.hear])]
+    seen = [arrivals.add, merged.add, policy.hear, *([] if monitor is None else [monitor.hear])]
     session: Session | None = None
     notes: Sequence[str] = ()
     if where is Where.LOCAL:
@@ -231,7 +231,7 @@ def run(
                 seen.append(stack.enter_context(files.recording(record, replayable, durable)).add)
             answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
             pieces = flushed(answers, out)
-        chosen = None if when == Every() else occasions
+        chosen = None if when == Every() else policy
         names = loaded.syntax.bindings or ()
         shown = AnswerFormat(form, moment, chosen, monitor, limit, written, names)
         if form is not Form.POINTS:

@@ -16,7 +16,7 @@ _WRITTEN = re.compile(
 )
 
 
-class Occasion(StrEnum):
+class Unit(StrEnum):
     TIME = "time"
     CHANGE = "change"
     SIGNAL = "signal"
@@ -29,7 +29,7 @@ class Every(NamedTuple):
     """
 
     number: int = 1
-    occasion: Occasion = Occasion.TIME
+    unit: Unit = Unit.TIME
     start: int | None = None
 
     @classmethod
@@ -37,26 +37,26 @@ class Every(NamedTuple):
         """What a text such as `change` or `10 signals` says; None when it says nothing.
 
         >>> Every.parse("10 signals")
-        Every(number=10, occasion=<Occasion.SIGNAL: 'signal'>, start=None)
+        Every(number=10, unit=<Unit.SIGNAL: 'signal'>, start=None)
         >>> Every.parse("3 time from 1")
-        Every(number=3, occasion=<Occasion.TIME: 'time'>, start=1)
+        Every(number=3, unit=<Unit.TIME: 'time'>, start=1)
         """
         found = _WRITTEN.fullmatch(text)
         if found is None:
             return None
         start = None if found[3] is None else int(found[3])
-        return cls(int(found[1] or 1), Occasion(found[2] or found[4]), start)
+        return cls(int(found[1] or 1), Unit(found[2] or found[4]), start)
 
 
-class Occasions:
+class EmitPolicy:
     """Chooses the points that are written.
 
     >>> points = [Point(t, frozenset({Atom("p")} if t % 4 > 1 else ())) for t in range(1, 9)]
-    >>> [point.t for point in Occasions(Every(3)).chosen(points)]
+    >>> [point.t for point in EmitPolicy(Every(3)).chosen(points)]
     [3, 6]
-    >>> [point.t for point in Occasions(Every(3, start=2)).chosen(points)]
+    >>> [point.t for point in EmitPolicy(Every(3, start=2)).chosen(points)]
     [2, 5, 8]
-    >>> [point.t for point in Occasions(Every(1, Occasion.CHANGE)).chosen(points)]
+    >>> [point.t for point in EmitPolicy(Every(1, Unit.CHANGE)).chosen(points)]
     [2, 4, 6, 8]
     """
 
@@ -73,12 +73,12 @@ class Occasions:
 
     def hear(self, batch: AnyBatch) -> None:
         """Count the facts of a batch, before its time points are looked at."""
-        if self._every.occasion is Occasion.SIGNAL:
+        if self._every.unit is Unit.SIGNAL:
             self._coming.update(row.t for row in batch.rows())
 
     def chosen(self, points: Iterable[Point]) -> Iterator[Point]:
-        number, occasion, start = self._every
-        if occasion is Occasion.TIME:
+        number, unit, start = self._every
+        if unit is Unit.TIME:
             yield from (p for p in points if _is_due(p.t, number, start))
             return
         for point in points:
@@ -97,7 +97,7 @@ class Occasions:
 
     def _happened(self, point: Point) -> int:
         """The number of changes or of facts up to a point."""
-        if self._every.occasion is Occasion.CHANGE:
+        if self._every.unit is Unit.CHANGE:
             self._changed += point.atoms != self._before
             self._before = point.atoms
             return self._changed

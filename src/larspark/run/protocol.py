@@ -103,7 +103,11 @@ class Engine(Protocol):
     """An engine reads elements in time order and answers time point by time point."""
 
     def append(self, batch: AnyBatch) -> None:
-        """Take elements in; none may lie before the time point already advanced to."""
+        """Take elements in.
+
+        The session has decided what comes: elements in the order of time, after the time point
+        advanced to last and not before the start, numbered in the order of arrival.
+        """
 
     def advance(self, t: int) -> Answers:
         """The answers for every time point after the last advance, up to t."""

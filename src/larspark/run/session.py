@@ -299,8 +299,11 @@ class Session:
 
     def _check(self, batch: AnyBatch) -> int | None:
         """Refuse what must not be in the stream here; the smallest time point otherwise."""
-        for signature in _signatures(batch):
-            self._admit(signature)
+        if isinstance(batch, RowBatch):
+            self._check_rows(batch)
+        else:
+            for part in batch.parts:
+                self._admit(part.signature)
         first = batch.first_t
         if first is None:
             return None
@@ -308,15 +311,22 @@ class Session:
             message = f"an element at {first} comes too late: answered up to {self.answered}"
             raise LarsparkError(Problem("L402", message))
         if self._latest is not None and first < self._latest:
-            message = f"an element at {first} comes after one at {self._latest}"
-            hint = "append elements in the order of their time points"
-            raise LarsparkError(Problem("L402", message, hint=hint))
+            raise _out_of_order(first, self._latest)
         return first
+
+    def _check_rows(self, batch: RowBatch) -> None:
+        admitted, latest = self._admitted, batch.first_t or 0
+        for t, (predicate, args), _ in batch.rows():
+            if (predicate, len(args)) not in admitted:
+                self._admit(Signature(predicate, len(args)))
+            if t < latest:
+                raise _out_of_order(t, latest)
+            latest = t
 
     def _from_start(self, batch: AnyBatch) -> AnyBatch:
         """What lies before the timeline is not seen."""
         start = self._settings.start
-        if start is None:
+        if start is None or batch.first_t is None or start <= batch.first_t:
             return batch
         if isinstance(batch, RowBatch):
             return RowBatch([row for row in batch.rows() if row.t >= start], batch.last_t)
@@ -334,7 +344,14 @@ class Session:
         rows = [Row(t, atom, 0) for t, atom in due if t >= start]
         # Sorting is stable: at equal times the program's elements stay in front.
         merged = sorted([*rows, *batch.rows()], key=lambda row: row.t)
-        return RowBatch(merged, last_t)
+        numbered = [Row(t, atom, seq) for seq, (t, atom, _) in enumerate(merged, self.next_seq)]
+        return RowBatch(numbered, last_t)
+
+
+def _out_of_order(t: int, latest: int) -> LarsparkError:
+    message = f"an element at {t} comes after one at {latest}"
+    hint = "append elements in the order of their time points"
+    return LarsparkError(Problem("L402", message, hint=hint))
 
 
 def derived_in_stream(signature: Signature) -> Problem:
@@ -349,11 +366,3 @@ def _within_range(times: Iterable[int | None]) -> None:
             message = f"the time point {t} is too far from 0: at most {FURTHEST}"
             hint = "`#tick` turns timestamps into time points of a sensible size"
             raise LarsparkError(Problem("L419", message, hint=hint))
-
-
-def _signatures(batch: AnyBatch) -> Iterable[Signature]:
-    """The predicates of the elements in a batch."""
-    if isinstance(batch, RowBatch):
-        names = {(row.atom.predicate, len(row.atom.args)) for row in batch.rows()}
-        return [Signature(predicate, arity) for predicate, arity in names]
-    return [part.signature for part in batch.parts]

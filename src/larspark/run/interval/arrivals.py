@@ -7,7 +7,6 @@ import numpy as np
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
-from larspark.base.problems import LarsparkError, Problem
 from larspark.run.interval.interning import INTEGER_LIMIT, TAG_BITS, Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, Ints
 from larspark.run.interval.kernels.scan import TIME
@@ -24,14 +23,15 @@ SLICE_TIMES = 512
 _FEW = 32
 _PAUSE = 15
 
-# What chunks are told apart by.
+# The key of a chunk.
 Source = TypeVar("Source")
 
 
 class Chunk(NamedTuple):
     """Elements of one predicate in the order of arrival: as rows of pinned atoms, and their turns.
 
-    An element is known from its time point on, forever. What is handed over comes in chunks, too.
+    An element is known from its time point on, forever. What other stages derived comes in chunks,
+    too.
     """
 
     rows: Ints
@@ -55,9 +55,8 @@ class Chunk(NamedTuple):
 class Arrivals:
     """What was appended and lies ahead."""
 
-    def __init__(self, constants: Constants, start: int | None) -> None:
+    def __init__(self, constants: Constants) -> None:
         self._constants = constants
-        self._start = start
         self._chunks: dict[Signature, list[Chunk]] = {}
         self.latest: int | None = None
 
@@ -66,25 +65,16 @@ class Arrivals:
         """Does nothing wait?"""
         return not self._chunks
 
-    def append(self, batch: AnyBatch, answered: int | None) -> int | None:
-        """Take a batch in, unless it comes too late; gives the earliest time point it speaks of."""
-        earliest, latest = batch.first_t, batch.last_t
+    def append(self, batch: AnyBatch) -> int | None:
+        """Take a batch in; gives the earliest time point it speaks of."""
+        latest = batch.last_t
         if latest is None:
             return None
-        if earliest is None:
-            earliest = latest
-        elif answered is not None and earliest <= answered:
-            message = f"an element at {earliest} comes too late: answered up to {answered}"
-            raise LarsparkError(Problem("L402", message))
         coded = self._of_rows(batch) if isinstance(batch, RowBatch) else self._of_columns(batch)
         for signature, chunk in list(coded):
-            if self._start is not None and earliest < self._start:
-                # What lies before the timeline is not seen.
-                chunk = chunk.part(int(np.searchsorted(chunk.times, self._start)), None)
-            if len(chunk.order):
-                self._chunks.setdefault(signature, []).append(chunk)
+            self._chunks.setdefault(signature, []).append(chunk)
         self.latest = latest if self.latest is None else max(self.latest, latest)
-        return earliest
+        return latest if batch.first_t is None else batch.first_t
 
     def _of_rows(self, batch: RowBatch) -> Iterator[tuple[Signature, Chunk]]:
         code = self._constants.code_term
@@ -189,8 +179,8 @@ def _first_arrivals(rows: Ints) -> tuple[Ints, Ints]:
 class Sieve:
     """Lets an element pass once, for those to whom it matters only whether it came at all.
 
-    They would find that out themselves, but later and more than once. Where hardly any element
-    comes again, it is not worth looking.
+    They would find that out themselves, but later and more than once. Where there are hardly any
+    duplicates, it is not worth looking.
     """
 
     __slots__ = ("_pauses",)
@@ -199,7 +189,7 @@ class Sieve:
         self._pauses: dict[Signature, int] = {}
 
     def rows(self, signature: Signature, chunk: Chunk) -> Ints:
-        """The rows of the elements; of those that come again perhaps only one."""
+        """The rows of the elements; of duplicates perhaps only one."""
         count = len(chunk.order)
         pause = self._pauses.get(signature, 0)
         if count < _FEW or pause > 0:

@@ -63,7 +63,7 @@ class IntervalEngine(ListedModels):
         self._settings = settings
         self._plan = plan(checked)
         self._constants = Constants()
-        self._arrivals = Arrivals(self._constants, settings.start)
+        self._arrivals = Arrivals(self._constants)
         self._start = settings.start
         self._network: Network | None = None
         self._answered: int | None = None
@@ -99,7 +99,7 @@ class IntervalEngine(ListedModels):
             self._point = batch
             return
         self._queue_point()
-        first = self._arrivals.append(batch, self._answered)
+        first = self._arrivals.append(batch)
         if self._start is None:
             self._start = first
 
@@ -184,7 +184,7 @@ class IntervalEngine(ListedModels):
         """Let the atoms of the next time point wait with everything else that arrives."""
         point, self._point = self._point, None
         if point is not None:
-            self._arrivals.append(point, self._answered)
+            self._arrivals.append(point)
 
     def step(self, t: int) -> TickChanges | None:
         """What changes at the next time point, run in one call; None if that is impossible."""
@@ -266,7 +266,7 @@ class IntervalEngine(ListedModels):
         check_constants(values["constants"], values["free"], values["own"])
         start, answered, arrived = values["start"], values["answered"], values["arrived"]
         constants = Constants()
-        arrivals = Arrivals(constants, self._settings.start)
+        arrivals = Arrivals(constants)
         network = None
         constants.load(values["constants"], values["free"], values["own"])
         chunks = {

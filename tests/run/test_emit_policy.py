@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
-from larspark.run.emit_policy import Every, Occasion, Occasions
+from larspark.run.emit_policy import EmitPolicy, Every, Unit
 from larspark.run.protocol import Point
 
 ATOMS = st.frozensets(st.sampled_from([Atom("p"), Atom("q")]))
@@ -13,10 +13,10 @@ OUTPUTS = st.lists(ATOMS, min_size=1, max_size=20)
 
 
 def test_what_is_written_is_read():
-    assert Every.parse("time") == Every(1, Occasion.TIME)
-    assert Every.parse(" 3changes ") == Every(3, Occasion.CHANGE)
-    assert Every.parse("3 times from 1") == Every(3, Occasion.TIME, 1)
-    assert Every.parse("10 signal") == Every(10, Occasion.SIGNAL)
+    assert Every.parse("time") == Every(1, Unit.TIME)
+    assert Every.parse(" 3changes ") == Every(3, Unit.CHANGE)
+    assert Every.parse("3 times from 1") == Every(3, Unit.TIME, 1)
+    assert Every.parse("10 signal") == Every(10, Unit.SIGNAL)
     for wrong in (
         "",
         "0 time",
@@ -33,11 +33,11 @@ def test_what_is_written_is_read():
 @given(OUTPUTS, st.integers(1, 4))
 def test_every_so_many_time_points_counted_from_0_or_another_one(outputs, count):
     points = [Point(t, atoms) for t, atoms in enumerate(outputs, 5)]
-    chosen = list(Occasions(Every(count)).chosen(points))
+    chosen = list(EmitPolicy(Every(count)).chosen(points))
     assert chosen == [point for point in points if point.t % count == 0]
     for start in (3, 7):
         due = range(start, 5 + len(points), count)
-        chosen = list(Occasions(Every(count, start=start)).chosen(points))
+        chosen = list(EmitPolicy(Every(count, start=start)).chosen(points))
         assert chosen == [point for point in points if point.t in due]
 
 
@@ -46,22 +46,22 @@ def test_every_so_many_changes(outputs, count):
     points = [Point(t, atoms) for t, atoms in enumerate(outputs)]
     befores = [frozenset(), *outputs]
     changed = [p for p, before in zip(points, befores, strict=False) if p.atoms != before]
-    chosen = list(Occasions(Every(count, Occasion.CHANGE)).chosen(points))
+    chosen = list(EmitPolicy(Every(count, Unit.CHANGE)).chosen(points))
     assert chosen == changed[count - 1 :: count]
 
 
 def test_every_so_many_facts_at_the_time_point_that_completes_them():
-    occasions = Occasions(Every(3, Occasion.SIGNAL))
+    policy = EmitPolicy(Every(3, Unit.SIGNAL))
     times = [1, 1, 2, 4, 4, 4, 4, 6]
     batch = RowBatch([Row(t, Atom("p", (n,)), n) for n, t in enumerate(times)])
     points = [Point(t, frozenset()) for t in range(1, 8)]
-    occasions.hear(batch)
-    assert [point.t for point in occasions.chosen(points)] == [2, 4]
+    policy.hear(batch)
+    assert [point.t for point in policy.chosen(points)] == [2, 4]
 
 
 def test_in_push_mode_facts_are_counted_at_ticks():
     ticks = [Point(1, frozenset(), 0), *(Point(1, frozenset(), c) for c in range(1, 6))]
-    chosen = Occasions(Every(2, Occasion.SIGNAL)).chosen(ticks)
+    chosen = EmitPolicy(Every(2, Unit.SIGNAL)).chosen(ticks)
     assert [point.c for point in chosen] == [2, 4]
 
 
@@ -69,7 +69,7 @@ def test_in_push_mode_facts_are_counted_at_ticks():
 def test_changes_between_chosen_points_lead_from_one_to_the_next(outputs):
     points = [Point(t, atoms) for t, atoms in enumerate(outputs)]
     holding: set[Atom] = set()
-    changes = {change.t: change for change in Occasions(Every()).changes(points)}
+    changes = {change.t: change for change in EmitPolicy(Every()).changes(points)}
     for t, atoms in enumerate(outputs):
         if t in changes:
             assert holding.isdisjoint(changes[t].added)
