@@ -12,7 +12,14 @@ import typer
 from larspark import api
 from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.answer_format import AnswerFormat
-from larspark.feeds.live import LiveStream, Recording
+from larspark.feeds.live import (
+    CommittingSink,
+    DurableSink,
+    LiveStream,
+    Recording,
+    durable_sink,
+    is_live,
+)
 from larspark.feeds.output_file import OutputFile
 from larspark.run.commits import Commit, Commits
 from larspark.run.protocol import Settings
@@ -27,22 +34,45 @@ _IDLE_SECONDS = 0.02
 class DurableRun:
     """The commits of one run: read at its beginning, written while it is at rest."""
 
-    def __init__(self, commits: Commits, seconds: float, options: dict[str, Any]) -> None:
+    def __init__(
+        self, commits: Commits, seconds: float, options: dict[str, Any], output: str | None
+    ) -> None:
         self._commits = commits
         self._seconds = seconds
         self.found = commits.newest()
-        for name in commits.damaged:
-            say(f"{name} is damaged: going on from the commit before it")
         if self.found is not None:
             _check_options(self.found.options, options)
             options = self.found.options
         self._options = {"owner": token_hex(8), **options}
+        # The sink in whose transactions lines are written, if the output is one.
+        self.sink: CommittingSink | None = None
+        if output is not None and is_live(output):
+            transactions = durable_sink(output, self.owner)
+            if transactions is not None:
+                self.found = self._decided(self.found, transactions)
+                self.sink = CommittingSink(transactions, say)
+        for name in commits.damaged:
+            say(f"{name} is damaged: going on from the commit before it")
         self._number = 0 if self.found is None else self.found.number
         self._files: dict[str, OutputFile] = {}
         self._recording: Recording | None = None
         self._drain: Callable[[], None] = _nothing
         self._progress: object = None
         self._due = 0.0
+
+    def _decided(self, newest: Commit | None, sink: DurableSink) -> Commit | None:
+        """The commit that counts: the last one whose lines the sink has committed, too."""
+        number = sink.decided(say)
+        if newest is None:
+            return None
+        if number is None:
+            if newest.number > 1:
+                say("the broker does not know the last commit any more: lines may come again")
+            return newest
+        found = newest if newest.number <= number else self._commits.newest(at_most=number)
+        if found is None or found.number < number:
+            say(f"commit {number} is not there: the lines of it come again")
+        return found
 
     @property
     def owner(self) -> str:
@@ -115,6 +145,8 @@ class DurableRun:
             self._session.save(),
         )
         self._commits.write(commit, self._session.identity)
+        if self.sink is not None:
+            self.sink.commit(self._number, self._stream.offsets)
         self._stream.committed()
 
 
@@ -133,7 +165,7 @@ def _check_options(committed: dict[str, Any], given: dict[str, Any]) -> None:
 
 @contextmanager
 def durable_run(
-    directory: Path | None, commit_every: str, options: dict[str, Any]
+    directory: Path | None, commit_every: str, options: dict[str, Any], output: str | None
 ) -> Iterator[DurableRun | None]:
     """The run that has its state in a directory; None without one."""
     if directory is None:
@@ -142,7 +174,7 @@ def durable_run(
     length = api.parse_tick(commit_every)
     commits = Commits(directory)
     with commits.locked():
-        run = DurableRun(commits, length.microseconds / 1_000_000, options)
+        run = DurableRun(commits, length.microseconds / 1_000_000, options, output)
         if run.found is not None and run.found.finished:
             say("this run is finished; another one needs another directory")
             raise typer.Exit
@@ -163,6 +195,9 @@ def durable_answers(
         return
     durable.drain_first(out.drain)
     durable.begin(stream, session, answers)
-    with suppress(PausedError):
-        yield
-        durable.finish()
+    try:
+        with suppress(PausedError):
+            yield
+            durable.finish()
+    finally:
+        stream.leave()

@@ -87,7 +87,8 @@ StreamPlace = Annotated[
     typer.Option(
         "--stream",
         "-s",
-        help="Events: a file, -, tcp://host:port, tcp://:port, mqtt://host/topic, or NAME=FILE.",
+        help="Events: a file, -, tcp://host:port, tcp://:port, mqtt://host/topic, "
+        "kafka://host/topic, or NAME=FILE.",
     ),
 ]
 FormOption = Annotated[
@@ -100,7 +101,9 @@ FormOption = Annotated[
 ]
 OutputOption = Annotated[
     str | None,
-    typer.Option("--output", "-o", help="Where to write: a file, -, tcp://..., mqtt://..."),
+    typer.Option(
+        "--output", "-o", help="Where to write: a file, -, or tcp://, mqtt://, kafka://..."
+    ),
 ]
 BackgroundFiles = Annotated[
     list[str] | None,

@@ -10,7 +10,7 @@ import typer
 from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.durable_run import DurableRun
 from larspark.cli.options import Where
-from larspark.feeds.live import Recording, is_live
+from larspark.feeds.live import Recording, Sink, is_live
 from larspark.feeds.output_file import Existing, OutputFile
 from larspark.feeds.time_format import TimeFormat
 
@@ -29,10 +29,10 @@ class Outputs:
         self._inputs = [Path(each) for each in inputs if not is_live(str(each))]
         self._opened: list[Path] = []
 
-    def open(self, place: str | None, durable: DurableRun | None) -> str | OutputFile | None:
-        """The output: a file, if the place is one."""
+    def open(self, place: str | None, durable: DurableRun | None) -> str | OutputFile | Sink | None:
+        """The output: a file if the place is one, a sink with commits if a durable run has one."""
         if place is None or is_live(place):
-            return place
+            return place if durable is None or durable.sink is None else durable.sink
         return self.file("output", Path(place), durable)
 
     def file(self, name: str, path: Path, durable: DurableRun | None) -> OutputFile:

@@ -161,7 +161,7 @@ def run(
     same: list[object] = [place, engine, start, to, at, until, form, mode, every, clock]
     same += [lateness, mapping, time_limit, incremental, times, timezone, output, record]
     common = dict(zip(_COMMON, map(_plain, same), strict=True))
-    durable = context.with_resource(durable_run(state, commit_every, common))
+    durable = context.with_resource(durable_run(state, commit_every, common, output))
     tick = loaded.syntax.tick
     live_source = open_live(
         place,

@@ -13,6 +13,8 @@ from larspark.feeds.reading import BATCH_SIZE
 
 # Names of a column that holds the time.
 _TIMES = ("t", "time", "timestamp", "ts")
+# Addresses, which can hold `=`; other IRIs are names.
+_LIVE = ("tcp:", "mqtt:", "mqtts:", "kafka:")
 # Keys of JSON objects that hold atoms, and how many lines are looked at for them.
 _ATOMS = frozenset(("atom", "atoms", "predicate"))
 _LOOKED_AT = 100
@@ -24,7 +26,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     >>> split_name("s=data/S.csv"), split_name("-"), split_name("tcp://:7=x")
     (('s', 'data/S.csv'), (None, '-'), (None, 'tcp://:7=x'))
     """
-    if "=" not in text or text.startswith(("tcp:", "mqtt:", "mqtts:")) or Path(text).exists():
+    if "=" not in text or text.startswith(_LIVE) or Path(text).exists():
         return None, text
     places = [place for place, character in enumerate(text) if character == "="]
     # A name that is an IRI can hold `=`, and so can a file.

@@ -1,9 +1,9 @@
 """Reordering of late facts up to the allowed lateness, for rows and for columns."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ def row_batches(
     source: str,
     options: Options,
     reading: Reading,
-    order: "RowOrder | None" = None,
+    order: "Order | None" = None,
 ) -> Iterator[RowBatch]:
     """Batches in time order; after every block, the facts that it releases.
 
@@ -42,6 +42,16 @@ def row_batches(
             reading.skip(*refused)
         yield from order.release()
     yield from order.release(everything=True)
+
+
+class Order(Protocol):
+    """Takes arrivals in blocks, and releases facts in the order of time."""
+
+    def take(self, arrivals: Iterator[Arrival | Problem]) -> tuple[Problem, int] | None:
+        """Accept arrivals up to the first refused one: its problem and its number of late facts."""
+
+    def release(self, everything: bool = False) -> Iterator[RowBatch]:
+        """The facts that no earlier fact can precede any more."""
 
 
 class RowOrder:
@@ -118,26 +128,30 @@ class RowOrder:
             yield RowBatch(rows[start : start + size])
         yield RowBatch(rows[(len(rows) - 1) // size * size :], last_t)
 
-    @property
-    def held_back(self) -> list[tuple[int, list[Atom]]]:
-        """The facts that wait for earlier ones, between two releases."""
-        return sorted(self._waiting.items())
+    def checkpoint(self) -> dict[str, Any]:
+        """The latest time that was heard of, and the facts held back, between two releases."""
+        return {"newest": self._newest, "held back": held_back(self._waiting)}
 
-    @property
-    def newest(self) -> int:
-        """The latest time that was heard of."""
-        return self._newest
-
-    def resume(self, newest: int, held_back: Iterable[tuple[int, list[Atom]]]) -> None:
+    def resume(self, checkpoint: Mapping[str, Any]) -> None:
         """Go on where another order stopped between two releases."""
-        self._newest = newest
-        self._waiting = dict(held_back)
+        self._newest = checkpoint["newest"]
+        self._waiting = facts_held_back(checkpoint["held back"])
         self._waiting_times = sorted(self._waiting)
 
     def _move(self, t: int) -> None:
         if self._first_t is None:
             self._first_t = t
         self._last_t = t
+
+
+def held_back(waiting: Mapping[int, Iterable[Atom]]) -> list[Any]:
+    """Facts by their time, as JSON values."""
+    return [[t, [[a.predicate, *a.args] for a in atoms]] for t, atoms in sorted(waiting.items())]
+
+
+def facts_held_back(saved: Iterable[Any]) -> dict[int, list[Atom]]:
+    """The facts of such values."""
+    return {t: [Atom(name, tuple(args)) for name, *args in atoms] for t, atoms in saved}
 
 
 def numbered_rows(times: Sequence[int], atoms: Sequence[Atom], first: int) -> list[Row]:

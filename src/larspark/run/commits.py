@@ -100,9 +100,12 @@ class Commits:
         finally:
             os.close(descriptor)
 
-    def newest(self) -> Commit | None:
-        """The newest commit that is undamaged; None before the first one."""
+    def newest(self, at_most: int | None = None) -> Commit | None:
+        """The newest commit that is undamaged, up to a number; None before the first one."""
+        self.damaged = []
         files = self._files()
+        if at_most is not None:
+            files = [path for path in files if int(path.stem.removeprefix("commit-")) <= at_most]
         for path in reversed(files):
             try:
                 return Commit.from_bytes(path.read_bytes())

@@ -144,7 +144,7 @@ def _standard_output(as_json: bool) -> Iterator[Writer]:
 
 
 @contextmanager
-def writer(place: str | OutputFile | None, as_json: bool) -> Iterator[Writer]:
+def writer(place: str | OutputFile | Sink | None, as_json: bool) -> Iterator[Writer]:
     """A writer to standard output, to a file, or to a live sink."""
     if isinstance(place, OutputFile):
         try:
@@ -155,7 +155,7 @@ def writer(place: str | OutputFile | None, as_json: bool) -> Iterator[Writer]:
         with _standard_output(as_json) as out:
             yield out
     else:
-        with open_sink(place, say) as sink:
+        with place if isinstance(place, Sink) else open_sink(place, say) as sink:
             yield Writer(sink, people=False)
 
 

@@ -113,6 +113,7 @@ class KafkaBroker:
     def __init__(self, folder: Path, certificate: tuple[str, str] | None = None) -> None:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
+        self.certificate = None if certificate is None else certificate[0]
         self.port, self.sasl_port, self.tls_port, controller = (free_port() for _ in range(4))
         self._jars = jars()
         self._settings = folder / "server.properties"
@@ -230,3 +231,10 @@ class KafkaBroker:
                 found.append(message.value().decode())
         consumer.close()
         return found
+
+    def committed(self, group: str, topic: str, partitions: int) -> list[int]:
+        """The offsets that a consumer group has committed."""
+        consumer = Consumer({"bootstrap.servers": self.address, "group.id": group})
+        found = consumer.committed([TopicPartition(topic, p) for p in range(partitions)], 60)
+        consumer.close()
+        return [place.offset for place in found]

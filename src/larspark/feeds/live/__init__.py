@@ -1,7 +1,17 @@
-"""Live sources and sinks: standard input, TCP, MQTT, files that grow."""
+"""Live sources and sinks: standard input, TCP, MQTT, Kafka, files that grow."""
 
+from larspark.feeds.live.address import DurableSink
 from larspark.feeds.live.live_stream import LiveStream
 from larspark.feeds.live.places import is_live
-from larspark.feeds.live.sink import Recording, Sink, open_sink
+from larspark.feeds.live.sink import CommittingSink, Recording, Sink, durable_sink, open_sink
 
-__all__ = ["LiveStream", "Recording", "Sink", "is_live", "open_sink"]
+__all__ = [
+    "CommittingSink",
+    "DurableSink",
+    "LiveStream",
+    "Recording",
+    "Sink",
+    "durable_sink",
+    "is_live",
+    "open_sink",
+]

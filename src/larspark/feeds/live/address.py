@@ -4,6 +4,7 @@ A kind of place is one module with a `LivePlace` class, and one line in `places.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 from urllib.parse import unquote, urlsplit
@@ -75,6 +76,9 @@ class DurableSource(LineSource, Protocol):
     def waiting(self) -> bool:
         """Whether the source may give nothing more before the next commit."""
 
+    def offsets(self, after: Any) -> object:
+        """The same position as a sink of the same broker commits it with its lines, if any can."""
+
     def committed(self, after: Any) -> None:
         """The position after a block is on the disk: nothing before it is asked for again."""
 
@@ -91,12 +95,27 @@ class LineSink(Protocol):
         """Deliver the lines of the queue until it ends or is stopping."""
 
 
+class DurableSink(LineSink, Protocol):
+    """A sink that others see lines of when they are committed, and that decides whether they are.
+
+    A commit is on the disk before the sink commits it under the same number.
+    """
+
+    def decided(self, say: Callable[[str], None]) -> int | None:
+        """The number of the last commit that counts; None if the sink knows of none."""
+
+    def commit(self, number: int, offsets: object, say: Callable[[str], None]) -> None:
+        """Commit all lines that were delivered, with the position of the source."""
+
+
 class LivePlace(ABC):
     """A place that larspark reads lines from, and writes lines to if it has a sink."""
 
     schemes: ClassVar[tuple[str, ...]]
     # How its addresses are written, for hints.
     forms: ClassVar[tuple[str, ...]] = ()
+    # Whether its lines come in several partitions, each in an order of its own.
+    has_partitions: ClassVar[bool] = False
     name: str
 
     @classmethod
@@ -116,3 +135,7 @@ class LivePlace(ABC):
         """A writer of lines; an error if the place is for reading only."""
         message = f"{self.name} is not a live place that can be written to"
         raise LarsparkError(Problem("L320", message))
+
+    def durable_sink(self, owner: str) -> DurableSink | None:
+        """A writer of lines in transactions, for the run of this name; None without one."""
+        return None

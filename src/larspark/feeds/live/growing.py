@@ -86,6 +86,10 @@ class GrowingFile:
         """A file does not wait for commits."""
         return False
 
+    def offsets(self, after: Any) -> object:
+        """No sink commits them."""
+        return None
+
     def committed(self, after: Any) -> None:
         """Nothing is to be done: a file keeps its lines."""
 

@@ -82,12 +82,16 @@ class Block(NamedTuple):
     """Lines that were read together: their origin, and the number of the first line there.
 
     `after` is the position after them from which their source can go on; None where it cannot.
+    Lines of a source with partitions are of one `partition`; `awaited` are those that may still
+    give earlier facts.
     """
 
     source: str
     first: int
     lines: list[bytes | None]
     after: object = None
+    partition: int = 0
+    awaited: frozenset[int] = frozenset((0,))
 
 
 class Delivery(NamedTuple):

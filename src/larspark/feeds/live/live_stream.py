@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Self
 
-from larspark.base.atoms import Atom
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.base.terms import Constant
 from larspark.feeds.byte_source import known_format, suffix_format
 from larspark.feeds.formats.csv_layout import CsvLayout
 from larspark.feeds.formats.jsonl import LineReader
@@ -17,6 +15,7 @@ from larspark.feeds.live.inbox import INBOX_BYTES, PATIENCE_SECONDS, Block, Inbo
 from larspark.feeds.live.places import is_live, parse_place
 from larspark.feeds.live.wall_clock import Clock, ClockOrder
 from larspark.feeds.ordering import Blocks, RowOrder, row_batches
+from larspark.feeds.partition_order import PartitionOrder
 from larspark.feeds.reading import OnError, Options, Reading
 from larspark.feeds.stream import Stream, stream_mappings
 from larspark.feeds.time_options import (
@@ -98,7 +97,8 @@ class LiveStream(Stream):
         self._position: Any = None
         self._begun_part = False
         self._blocks_taken = 0
-        self._order: RowOrder | ClockOrder | None = None
+        self._has_partitions = parsed.has_partitions
+        self._order: RowOrder | PartitionOrder | ClockOrder | None = None
         self._resumed: Mapping[str, Any] | None = None
         self._begun = False
         self.stopped = False
@@ -128,12 +128,11 @@ class LiveStream(Stream):
         """Where the stream is at rest, as JSON values."""
         if self._durable is not None and self._after is not None:
             self._position = self._durable.position(self._after)
-        held_back = [] if self._order is None else self._order.held_back
         reading = self._reading
+        order = {"newest": 0, "held back": []} if self._order is None else self._order.checkpoint()
         return {
             "position": self._position,
-            "newest": 0 if self._order is None else self._order.newest,
-            "held back": [[t, [[a.predicate, *a.args] for a in atoms]] for t, atoms in held_back],
+            **order,
             "counts": [reading.facts, reading.late, reading.skipped],
             "times": [reading.first_t, reading.last_t],
             "timestamps": reading.timestamps(),
@@ -146,10 +145,22 @@ class LiveStream(Stream):
         if self._durable is not None:
             self._durable.resume(self._position)
 
+    @property
+    def offsets(self) -> object:
+        """The position of the last checkpoint as a sink of the same broker can commit it."""
+        if self._durable is None or self._after is None:
+            return None
+        return self._durable.offsets(self._after)
+
     def committed(self) -> None:
         """The last checkpoint is on the disk."""
         if self._durable is not None and self._after is not None:
             self._durable.committed(self._after)
+
+    def leave(self) -> None:
+        """After the reading and the last commit: leave the source."""
+        if self._durable is not None:
+            self._durable.close()
 
     @property
     def waiting(self) -> bool:
@@ -220,27 +231,26 @@ class LiveStream(Stream):
         finally:
             self._inbox.stop()
             feeding.join(PATIENCE_SECONDS)
-            if self._durable is not None:
-                self._durable.close()
 
     def _note_timestamps(self, reading: Reading, reader: LineReader) -> None:
         """Whether times came as timestamps, now or before the stream was paused."""
         before = self._resumed is not None and bool(self._resumed["timestamps"])
         reading.timestamps = lambda: before or reader.timestamps
 
-    def _new_order(self, options: Options, reading: Reading) -> RowOrder | None:
+    def _new_order(self, options: Options, reading: Reading) -> RowOrder | PartitionOrder | None:
         """The order of the facts, which goes on with those that were held back."""
+        rows: RowOrder | PartitionOrder | None = None
         if self._clock is not None:
             self._order = ClockOrder(self._clock, options, reading)
-            rows = None
+        elif self._has_partitions:
+            self._order = rows = PartitionOrder(self.name, options, reading)
         else:
             self._order = rows = RowOrder(self.name, options, reading)
         if self._resumed is not None:
             saved = self._resumed
             reading.facts, reading.late, reading.skipped = saved["counts"]
             reading.first_t, reading.last_t = saved["times"]
-            held_back = [(t, [_atom(*each) for each in atoms]) for t, atoms in saved["held back"]]
-            self._order.resume(saved["newest"], held_back)
+            self._order.resume(saved)
         return rows
 
     def _rest(self, idle: bool = False) -> float | None:
@@ -255,6 +265,8 @@ class LiveStream(Stream):
         self._begun_part = block.after is None
         if block.after is not None:
             self._after = block.after
+        if isinstance(self._order, PartitionOrder):
+            self._order.begin(block.partition, block.awaited)
 
     def _pause(self, over: bool) -> None:
         """A stream that is stopped, and can go on later, keeps what it holds back."""
@@ -329,7 +341,3 @@ class _PausedError(Exception):
 
 def _no_rest(idle: bool) -> float | None:
     return None
-
-
-def _atom(predicate: str, *args: Constant) -> Atom:
-    return Atom(predicate, args)

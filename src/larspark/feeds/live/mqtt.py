@@ -254,6 +254,10 @@ class DurableSubscriber(MqttSubscriber):
         """A broker sends only so many messages before some are acknowledged."""
         return bool(self._unacknowledged)
 
+    def offsets(self, after: Any) -> object:
+        """No sink commits them."""
+        return None
+
     def committed(self, after: Any) -> None:
         with self._lock:
             group: list[_Message] = []

@@ -1,14 +1,15 @@
-"""The kinds of live places: `-`, `tcp://host:port`, `mqtt://host/topic`, files that grow."""
+"""The kinds of live places: `-`, `tcp://`, `mqtt://`, `kafka://`, files that grow."""
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live.address import LivePlace, parse_address
 from larspark.feeds.live.growing import FilePlace
+from larspark.feeds.live.kafka import KafkaPlace
 from larspark.feeds.live.mqtt import MqttPlace
 from larspark.feeds.live.standard_input import StandardPlace
 from larspark.feeds.live.tcp import TcpPlace
 from larspark.feeds.reading import Refused
 
-KINDS: tuple[type[LivePlace], ...] = (StandardPlace, FilePlace, TcpPlace, MqttPlace)
+KINDS: tuple[type[LivePlace], ...] = (StandardPlace, FilePlace, TcpPlace, MqttPlace, KafkaPlace)
 
 _BY_SCHEME = {scheme: kind for kind in KINDS for scheme in kind.schemes}
 _FORMS = ", ".join(form for kind in KINDS for form in kind.forms)

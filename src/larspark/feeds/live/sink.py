@@ -2,12 +2,11 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.live.address import LineSink
+from larspark.feeds.live.address import DurableSink, LineSink
 from larspark.feeds.live.inbox import Block, Inbox, Traffic
 from larspark.feeds.live.places import parse_place
 from larspark.feeds.output_file import OutputFile
@@ -83,6 +82,12 @@ class Sink:
                 return
             time.sleep(_DRAIN_SECONDS)
 
+    def __enter__(self) -> "Sink":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Wait until the last lines are delivered; an error if they are not."""
         self.flush()
@@ -101,11 +106,24 @@ class Sink:
             self._queue.stop()
 
 
-@contextmanager
-def open_sink(place: str, say: Callable[[str], None]) -> Iterator[Sink]:
-    """A sink at a live place, closed at the end of the context."""
-    sink = Sink(parse_place(place).sink(), Traffic(say))
-    try:
-        yield sink
-    finally:
-        sink.close()
+def open_sink(place: str, say: Callable[[str], None]) -> Sink:
+    """A sink at a live place, closed at the end of its context."""
+    return Sink(parse_place(place).sink(), Traffic(say))
+
+
+class CommittingSink(Sink):
+    """A sink whose lines are seen by others when they are committed."""
+
+    def __init__(self, place: DurableSink, say: Callable[[str], None]) -> None:
+        super().__init__(place, Traffic(say))
+        self._place = place
+        self._say = say
+
+    def commit(self, number: int, offsets: object) -> None:
+        """Commit all lines that were delivered, with the position of the source."""
+        self._place.commit(number, offsets, self._say)
+
+
+def durable_sink(place: str, owner: str) -> DurableSink | None:
+    """The sink in transactions at a live place, for the run of this name; None without one."""
+    return parse_place(place).durable_sink(owner)

@@ -1,14 +1,15 @@
 """Time points by the system clock."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import repeat
+from typing import Any
 
 from larspark.base.atoms import Atom
 from larspark.base.facts import RowBatch
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.ordering import Arrival, numbered_rows
+from larspark.feeds.ordering import Arrival, facts_held_back, held_back, numbered_rows
 from larspark.feeds.reading import Options, Reading, Refused
 
 _PER_SECOND = 1_000_000
@@ -62,20 +63,14 @@ class ClockOrder:
         self._waiting: dict[int, list[Atom]] = {}
         self._times: list[int] = []
 
-    @property
-    def held_back(self) -> list[tuple[int, list[Atom]]]:
-        """The facts of time points that are not released yet."""
-        return sorted(self._waiting.items())
+    def checkpoint(self) -> dict[str, Any]:
+        """The current time point, and the facts of those that are not released yet."""
+        return {"newest": self._now, "held back": held_back(self._waiting)}
 
-    @property
-    def newest(self) -> int:
-        """The current time point."""
-        return self._now
-
-    def resume(self, newest: int, held_back: Iterable[tuple[int, list[Atom]]]) -> None:
+    def resume(self, checkpoint: Mapping[str, Any]) -> None:
         """Go on where another order stopped."""
-        self._now = newest
-        self._waiting = dict(held_back)
+        self._now = checkpoint["newest"]
+        self._waiting = facts_held_back(checkpoint["held back"])
         self._times = sorted(self._waiting)
 
     def move(self, now: int) -> None:
