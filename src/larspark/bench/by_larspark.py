@@ -45,8 +45,8 @@ class TickByTick:
         self._checked = workload.checked()
         self._batches = workload.facts.by_time_point()
         self._last = workload.facts.last
-        settling = workload.window + 1 if workload.settling is None else workload.settling
-        self._full = min(settling, self._last // 2)
+        warm_up = workload.window + 1 if workload.warm_up is None else workload.warm_up
+        self._full = min(warm_up, self._last // 2)
 
     def answer(self) -> Answer:
         session = Session(self._checked, engine="interval")
@@ -206,8 +206,8 @@ class _ByReasoner:
     def __init__(self, workload: Workload) -> None:
         self._program = workload.program
         self._last = workload.facts.last
-        settling = workload.window + 1 if workload.settling is None else workload.settling
-        self._full = min(settling, self._last // 2)
+        warm_up = workload.window + 1 if workload.warm_up is None else workload.warm_up
+        self._full = min(warm_up, self._last // 2)
         self._points = self._made(workload)
         facts = workload.facts
         times = np.concatenate([table["t"].to_numpy() for _, table in facts.segments])

@@ -101,7 +101,7 @@ def _single_rule(window: int) -> str:
 
 
 # Every window is measured over the same time points, after the state of all is stable.
-_SETTLING, _LAST = 300, 500
+_WARM_UP, _LAST = 300, 500
 # Longer than any window, so that windows of every size find the same number of runs.
 _PERIOD = 150
 
@@ -120,35 +120,35 @@ def flat_diamond(window: int, rate: int) -> Workload:
     """Every fact is visible once, for the length of the window."""
     facts = unique_pairs(rate, _LAST)
     program = f"q(A,B) :- [{window}] some p(A,B)."
-    return Workload(program, facts, window, rate, settling=_SETTLING)
+    return Workload(program, facts, window, rate, warm_up=_WARM_UP)
 
 
 def flat_box(window: int, rate: int) -> Workload:
     """Runs of 149 time points for every window."""
     facts = interrupted(rate, _PERIOD, _LAST)
     program = f"q(A,B) :- [{window}] always p(A,B)."
-    return Workload(program, facts, window, rate, settling=_SETTLING)
+    return Workload(program, facts, window, rate, warm_up=_WARM_UP)
 
 
 def flat_join(window: int, rate: int) -> Workload:
     """About two matches for every fact, anywhere in the window."""
     facts = linked(rate, window, _LAST)
     program = f"q(A,C) :- [{window}] some p(A,B), [{window}] some p(B,C)."
-    return Workload(program, facts, window, rate, settling=_SETTLING)
+    return Workload(program, facts, window, rate, warm_up=_WARM_UP)
 
 
 def flat_negation(window: int, rate: int) -> Workload:
     """About four of ten facts are negated for a while, before or after they arrive."""
     facts = linked(rate, window, _LAST, marks=rate // 4)
     program = f"q(A,B) :- [{window}] some p(A,B), not [{window}] some r(B)."
-    return Workload(program, facts, window, rate + rate // 4, settling=_SETTLING)
+    return Workload(program, facts, window, rate + rate // 4, warm_up=_WARM_UP)
 
 
 def flat_tuples(window: int, rate: int) -> Workload:
     """As many tuples as arrive at the time points of the window."""
     facts = unique_pairs(rate, _LAST)
     program = f"q(A,B) :- [#{(window + 1) * rate}] some p(A,B)."
-    return Workload(program, facts, window, rate, settling=_SETTLING)
+    return Workload(program, facts, window, rate, warm_up=_WARM_UP)
 
 
 def sparse(window: int, rate: int, *, rules: int = 3) -> Workload:
@@ -247,9 +247,9 @@ def tuple_window(
     """A number of every group over its last tuples."""
     each = max(rate // GROUPS, 1)
     facts = loads(rate, window // each + 1 + measured)
-    settling = facts.last - measured
+    warm_up = facts.last - measured
     return _of_numbers(
-        Measure(function, "tuples"), f"[#{window} by M]", facts, window, rate, settling
+        Measure(function, "tuples"), f"[#{window} by M]", facts, window, rate, warm_up
     )
 
 
@@ -266,8 +266,8 @@ def _of_numbers(
     facts: Facts,
     window: int,
     rate: int,
-    settling: int | None = None,
+    warm_up: int | None = None,
 ) -> Workload:
     what = "count of" if measure.function == "count" else f"{measure.function} of V in"
     program = f"q(M,N) :- N = {what} {text} load(M,V) by M."
-    return Workload(program, facts, window, rate, "numbers", settling=settling, measure=measure)
+    return Workload(program, facts, window, rate, "numbers", warm_up=warm_up, measure=measure)

@@ -144,7 +144,7 @@ class Workload:
     # The heads of rules that have the same body.
     heads: tuple[str, ...] = ("q",)
     # Time points before the measurement starts; None: until the window has filled.
-    settling: int | None = None
+    warm_up: int | None = None
     # What the workload "numbers" asks for.
     measure: Measure | None = None
 

@@ -135,10 +135,10 @@ class Session:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
-        told = tuple(getattr(self.engine, "notes", ()))
+        notes = tuple(getattr(self.engine, "notes", ()))
         if self._settings.time_limit is None or self.kind.time_limit:
-            return told
-        return (*told, f"the engine `{self.kind.name}` evaluates without a time limit")
+            return notes
+        return (*notes, f"the engine `{self.kind.name}` evaluates without a time limit")
 
     @property
     def warnings(self) -> list[str]:

@@ -236,7 +236,7 @@ class DurableSubscriber(MqttSubscriber):
         self._committed: deque[list[_Message]] = deque(maxlen=_REMEMBERED_COMMITS)
         self._due: list[_Message] = []
         self._resumed = False
-        # Messages of earlier processes that may come again.
+        # Messages of earlier processes that the broker may deliver again.
         self._known: set[tuple[int, str]] = set()
 
     def resume(self, position: Any) -> None:

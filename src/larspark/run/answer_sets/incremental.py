@@ -173,7 +173,7 @@ class IncrementalGrounding:
     """
 
     def __init__(self, task: Task, core: Core) -> None:
-        self._wanted = task.wanted
+        self._wanted = task.observed
         self._remembered = bool(task.remembered)
         self._elements = task.elements
         self._core = core

@@ -97,7 +97,7 @@ class StaticGrounding:
         self._wanted = {
             f"r{number}": (p, pinned)
             for p, (number, pinned) in core.predicates.items()
-            if p in task.wanted
+            if p in task.observed
         }
         self._remembered = bool(task.remembered)
         numbers = [core.predicates[p][0] for p, _ in self._wanted.values()]

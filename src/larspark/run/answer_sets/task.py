@@ -30,7 +30,7 @@ class Task:
         return self.checked.program.remembered & self.checked.derived
 
     @property
-    def wanted(self) -> frozenset[Signature]:
+    def observed(self) -> frozenset[Signature]:
         """The predicates whose derived elements are output or remembered."""
         return self.checked.shown | self.remembered
 

@@ -102,7 +102,7 @@ class TmsEvaluator:
         return self._answer()
 
     def _start(self) -> None:
-        self._labelled = Labelled(self._core, self._task.wanted)
+        self._labelled = Labelled(self._core, self._task.observed)
         self._network = Network(self._is_recursive)
         self._grounder = Grounder(self._core, self._given_relations, self._network)
 

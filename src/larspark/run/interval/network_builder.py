@@ -219,7 +219,7 @@ class Builder:
     def _is_collected(self, signature: Signature) -> bool:
         """Does an aggregate collect elements of the predicate as they are?
 
-        Then it pays to look for elements that come again, as the tuples need no store.
+        Then it pays to look for duplicates, as the tuples need no store.
         """
         return any(
             formulas(rule.source)[0][0].atom.signature == signature

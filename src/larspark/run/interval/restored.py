@@ -25,7 +25,7 @@ def require(right: object, what: str) -> None:
 
 
 def check_constants(values: Any, free: Any, own: Any) -> None:
-    """The table of constants: unique values, and free places among them."""
+    """The table of constants: unique values, and the free list."""
     require(isinstance(values, list) and isinstance(free, list), "the constants are no list")
     require(all(type(value) in (str, int, float) for value in values), "a constant is none")
     vacant = {whole_number(place, 0, len(values) - 1) for place in free}

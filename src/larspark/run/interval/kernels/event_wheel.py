@@ -31,7 +31,7 @@ def new_event(events: Ints, counters: Ints) -> int:
 
 @inlined
 def free_event(events: Ints, counters: Ints, event: int) -> None:
-    """Free an event, which is told from others by its time."""
+    """Free an event, which is recognized by its time."""
     events[event, EVENT_TIME] = NONE
     events[event, EVENT_NEXT] = counters[FREE_EVENTS]
     counters[FREE_EVENTS] = event
