@@ -77,6 +77,9 @@ def show(
     times: TimesOption = None,
     timezone: ZoneOption = None,
     svg: Annotated[Path | None, typer.Option(help="Write the drawing as SVG to this file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write an interactive timeline to this HTML file.")
+    ] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the drawing also to a pipe.")] = False,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
@@ -123,6 +126,8 @@ def show(
         print_notes(session.notes)
     if svg is not None:
         write_file(svg, picture.to_svg())
+    if html is not None:
+        write_file(html, picture.to_html("timeline" if program is None else program.name))
     with writer(None, json) as out:
         if out.people or text:
             for line in picture.lines(out.people, out.width):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from larspark.analysis.check import check
-from larspark.analysis.checked import Checked
+from larspark.analysis.checked import Checked, Lookback
 from larspark.analysis.signatures import head_predicates
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.language.tree import Program
@@ -135,6 +135,11 @@ def _with_key(checked: Checked, goal: Atom, elements: tuple[Element, ...]) -> tu
         if (place := key.get(element.atom.signature)) is not None
         and element.atom.args[place] == wanted
     )
+
+
+def reach_of(checked: Checked, goal: Signature) -> Lookback:
+    """How far back the atoms of a derived predicate can see the stream."""
+    return _rules_below(checked, goal).lookback
 
 
 def _rules_below(checked: Checked, goal: Signature) -> Checked:

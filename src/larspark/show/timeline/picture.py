@@ -1,12 +1,12 @@
 """A run as a timeline: text, SVG, JSON and notebook display."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
-from larspark.base.facts import AnyBatch
+from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.spelling import Vocabulary
 from larspark.base.terms import Variable, Wildcard
@@ -22,8 +22,10 @@ from larspark.run.replay import intervals, replay, up_to
 from larspark.run.session import Session
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.terminal import PLAIN_WIDTH
+from larspark.show.timeline.interactive import timeline_page
 from larspark.show.timeline.timeline import Timeline, timeline, timeline_lines
 from larspark.show.timeline.timeline_svg import timeline_svg
+from larspark.show.timeline.tracks import fact_tracks, interval_tracks
 
 
 def window_spans(
@@ -77,6 +79,10 @@ class Picture:
     """Facts as dots, what is derived as bars, numbers as curves, windows as shades below them."""
 
     timeline: Timeline
+    # Everything that was read and derived, for pictures that show parts of it.
+    facts: Sequence[tuple[int, Atom]] = field(default=(), compare=False, repr=False)
+    derived: Sequence[tuple[Atom, int, int]] = field(default=(), compare=False, repr=False)
+    program: str = field(default="", compare=False)
 
     def lines(self, people: bool, width: int = PLAIN_WIDTH) -> Iterator[str]:
         """Lines of text, for people with Rich's markup."""
@@ -100,6 +106,12 @@ class Picture:
 
     def to_svg(self) -> str:
         return timeline_svg(self.timeline)
+
+    def to_html(self, title: str = "timeline") -> str:
+        """An interactive timeline as one HTML file that needs nothing else."""
+        facts = RowBatch([Row(t, atom, seq) for seq, (t, atom) in enumerate(self.facts)])
+        tracks = [*fact_tracks([facts]), *interval_tracks(self.derived)]
+        return timeline_page(tracks, self.timeline.times, title, self.program)
 
     def __str__(self) -> str:
         return "\n".join(self.lines(people=False))
@@ -152,6 +164,7 @@ def picture_run(
         names,
         windows,
         times,
+        "\n".join(checked.program.texts.values()),
     )
 
 
@@ -173,19 +186,14 @@ def _draw(
     names: set[str],
     windows: Sequence[WindowSpan],
     times: TimeFormat,
+    program: str = "",
 ) -> Picture:
     _check_names(scene.only, names | {atom.predicate for _, atom in elements})
     start, end = extent if scene.view is None else scene.view
-    return Picture(
-        timeline(
-            [(t, atom) for t, atom in elements if _wanted(atom, scene)],
-            [row for row in found if _wanted(row[0], scene)],
-            start=start,
-            end=end,
-            windows=windows,
-            times=times,
-        )
-    )
+    facts = [(t, atom) for t, atom in elements if _wanted(atom, scene)]
+    derived = [row for row in found if _wanted(row[0], scene)]
+    drawn = timeline(facts, derived, start=start, end=end, windows=windows, times=times)
+    return Picture(drawn, facts, derived, program)
 
 
 def _elements(batches: Sequence[AnyBatch], scene: Scene) -> list[tuple[int, Atom]]:

@@ -1,0 +1,97 @@
+"""A timeline as one HTML file that needs nothing else: to look at, to send, and in notebooks."""
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from larspark.feeds.time_format import TimeFormat
+from larspark.show.svg import safe
+from larspark.show.time_axis import moment_text
+from larspark.show.timeline.levels import Levels
+from larspark.show.timeline.tracks import Track
+
+# The scripts and styles of the timeline.
+FOLDER = Path(__file__).parent
+MOST_BANDS = 40
+# A file holds at most so many points and bars; more of them are put together.
+MOST_SPANS = 200_000
+
+_STYLE = """
+html, body { margin: 0; height: 100%; background: #ffffff; color: #111827; }
+body { display: flex; flex-direction: column; font: 14px/1.5 system-ui, sans-serif; }
+main { flex: 1 1 auto; min-height: 0; display: flex; flex-direction: column; }
+main > .lars-timeline { flex: 1 1 auto; }
+h1 { font-size: 1rem; margin: 0; padding: .5em .6em; }
+details { padding: .3em .6em .6em; }
+pre { margin: .5em 0; overflow-x: auto; font: 13px/1.4 ui-monospace, Menlo, Consolas, monospace; }
+@media (prefers-color-scheme: dark) { html, body { background: #14171c; color: #e5e7eb; } }
+"""
+_START = """
+const data = JSON.parse(document.getElementById("data").textContent);
+const timeline = new LarsTimeline(
+  document.querySelector("main"), new LarsSpans(data.rows), { format: data.format });
+timeline.refresh(data.extent);
+"""
+
+
+def timeline_page(tracks: Sequence[Track], times: TimeFormat, title: str, program: str = "") -> str:
+    """The HTML file of a timeline, with the text of the program below it.
+
+    Nothing in it is loaded from elsewhere, and only its own script can run.
+    """
+    levels = Levels(tracks, MOST_BANDS)
+    scripts = [(FOLDER / "timeline.js").read_text("utf-8"), _START]
+    styles = [(FOLDER / "timeline.css").read_text("utf-8"), _STYLE]
+    policy = (
+        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    data = {
+        "extent": levels.extent,
+        "rows": _rows(levels),
+        "format": time_fields(times, levels.extent),
+    }
+    # In a script, `<` could begin its end.
+    encoded = json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    lines = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{safe(policy)}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{safe(title)}</title>",
+        *(f"<style>{style}</style>" for style in styles),
+        "</head><body>",
+        f"<h1>{safe(title)}</h1><main></main>",
+    ]
+    if program:
+        lines.append(f"<details><summary>Program</summary><pre>{safe(program)}</pre></details>")
+    lines.append(f'<script type="application/json" id="data">{encoded}</script>')
+    lines += [f"<script>{script}</script>" for script in scripts]
+    return "\n".join([*lines, "</body></html>\n"])
+
+
+def time_fields(times: TimeFormat, extent: tuple[int, int] | None) -> dict[str, Any]:
+    """How the script writes time points: as clock times wherever they are clock times."""
+    clock = extent is not None and all(moment_text(t, times) for t in extent)
+    return {"tick": times.tick, "stamps": times.stamps or clock, "zone": str(times.zone)}
+
+
+def _hashes(texts: Sequence[str]) -> str:
+    digests = (b64encode(sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+def _rows(levels: Levels) -> list[dict[str, Any]]:
+    """All bands with all they hold, or as much detail as a file may have."""
+    share = MOST_SPANS // max(1, len(levels.bands))
+    return [
+        {
+            "label": band.label,
+            "origin": band.track.origin.value,
+            "kind": band.kind,
+            **band.listed(share),
+        }
+        for band in levels.bands
+    ]
