@@ -98,6 +98,7 @@ def test_completion_offers_predicates_variables_words_directives_and_windows(tal
         assert in_body["temp"] == "temp(${1:_}, ${2:_})"
         assert {"N", "some", "not"} <= in_body.keys()
         assert "M" not in in_body
+        assert "late" not in await offered(4, 2)
         assert "remember" in await offered(5, 1)
         assert (await offered(6, 6))["5 min"] == "5 min] "
 

@@ -38,7 +38,8 @@ class Document:
         self._known_before = None if before is None else before.known
 
     @cached_property
-    def _parsed(self) -> Parsed:
+    def parsed(self) -> Parsed:
+        """What the text was read as."""
         if self.path is None:
             return parse_program(self.text, self.name)
         return load_program(self.path, text=self.text)
@@ -46,9 +47,9 @@ class Document:
     @cached_property
     def checked(self) -> Checked | None:
         """What is known about the program, unless the text has errors."""
-        if self._parsed.program is None:
+        if self.parsed.program is None:
             return None
-        return checked_with(self._parsed.program, (), Settings())
+        return checked_with(self.parsed.program, (), Settings())
 
     @property
     def known(self) -> Checked | None:
@@ -77,7 +78,7 @@ class Document:
 
     def problems(self) -> list[Problem]:
         """All problems; those of included files stand on the directives that include them."""
-        found = [*self._parsed.problems, *(self.checked.problems if self.checked else ())]
+        found = [*self.parsed.problems, *(self.checked.problems if self.checked else ())]
         return [self._here(problem) for problem in found]
 
     def _here(self, problem: Problem) -> Problem:

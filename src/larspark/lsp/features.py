@@ -73,7 +73,12 @@ def completions(document: Document, line: int, column: int) -> Iterator[Suggesti
         for window, text in WINDOWS.items():
             yield Suggestion(window.strip()[1:-1], "window", text, window[1:])
         return
+    begun = document.own.at(line, column)
+    # What is being written is no suggestion, unless it stands elsewhere, too.
+    own = begun.name if begun is not None and len(document.occurrences(begun)) == 1 else None
     for signature in sorted(document.predicates()):
+        if signature == own:
+            continue
         name = name_text(signature.predicate)
         places = ", ".join(f"${{{n}:_}}" for n in range(1, signature.arity + 1))
         snippet = f"{name}({places})" if signature.arity else name
