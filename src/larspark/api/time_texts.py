@@ -46,6 +46,10 @@ class TimeTexts:
 
         return TimeFormat(self._tick, self._zone, applies)
 
+    def format(self, stamps: bool) -> TimeFormat:
+        """How time points are written: as timestamps or not."""
+        return TimeFormat(self._tick, self._zone, lambda: stamps)
+
 
 def time_column(times: Sequence[int], written: TimeFormat) -> pa.Array:
     """Time points as an Arrow column: timestamps in the zone of the format, or integers."""

@@ -167,6 +167,8 @@ ROOMS: dict[str, dict[str, str]] = {
     "Showing, the command line and benchmarks": {
         "L501": "A predicate that should be shown is in neither the program nor the stream.",
         "L503": "There is no file of this name.",
+        "L504": "The studio has no running program to ask, or too many facts for the question.",
+        "L505": "A program cannot be saved under this name.",
         "L551": "There is no benchmark of this name.",
         "L552": "Two engines gave different answers, so their times say nothing.",
     },

@@ -22,6 +22,7 @@ from larspark.cli import (  # noqa: F401
     run_command,
     sat_command,
     show_command,
+    studio_command,
     translate_command,
     verify_command,
 )

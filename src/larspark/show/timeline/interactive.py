@@ -9,7 +9,7 @@ from typing import Any
 
 from larspark.feeds.time_format import TimeFormat
 from larspark.show.svg import safe
-from larspark.show.time_axis import moment_text
+from larspark.show.time_text import moment_text
 from larspark.show.timeline.levels import Levels
 from larspark.show.timeline.tracks import Track
 

@@ -1,0 +1,217 @@
+"""The program of a studio, its stream, and the runs that follow its changes."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from larspark import api
+from larspark.base.problems import LarsparkError, Problem, Severity
+from larspark.language.formatting import laid_out
+from larspark.lsp.document import Document
+from larspark.lsp.features import completions, hover
+from larspark.studio.feed import Feed, OutdatedError
+from larspark.studio.outcome import Outcome
+from larspark.studio.running import Opening, Places, Run
+
+
+class Desk:
+    """What one studio works on. `changed` is called when there is something new to show."""
+
+    def __init__(
+        self,
+        opening: Opening,
+        path: Path | None,
+        text: str,
+        places: Places = Places(),  # noqa: B008
+    ) -> None:
+        self.path = path
+        self.places = places
+        self.document = Document(text, path)
+        self.outcome = Outcome(0)
+        self._opening = opening
+        self._wanted = 1
+        self._feed: Feed | None = None
+        # What the feed was opened for: another program may read the same stream differently.
+        self._feed_key: object = None
+        self._news = threading.Condition()
+        self.news = 0
+        threading.Thread(target=self._work, name="runs", daemon=True).start()
+
+    def edit(self, text: str) -> dict[str, Any]:
+        """Take a new version of the program; its problems. A program without errors is run."""
+        with self._news:
+            if text != self.document.text:
+                self.document = Document(text, self.path, self.document)
+                self._wanted += 1
+                self._news.notify_all()
+            document = self.document
+        return checked_fields(document)
+
+    def use(self, places: Places) -> None:
+        """Read another stream."""
+        with self._news:
+            self.places = places
+            self._wanted += 1
+            self._news.notify_all()
+
+    def stop(self) -> None:
+        """End what runs."""
+        if self._feed is not None:
+            self._feed.stop()
+
+    def save(self, name: str | None) -> str:
+        """Write the program to its file, or to a new one in the current directory."""
+        path = self.path
+        if path is None:
+            name = name or ""
+            plain = name.removesuffix(".lars").replace("-", "").replace("_", "").isalnum()
+            if not plain or not name.endswith(".lars"):
+                hint = "such as `alarm.lars`: letters, digits, `-` and `_`"
+                raise LarsparkError(
+                    Problem("L505", f"`{name}` is no name for a program", hint=hint)
+                )
+            path = Path(name)
+            if path.exists():
+                hint = "choose another name"
+                raise LarsparkError(Problem("L505", f"there is a file {path} already", hint=hint))
+        path.write_text(self.document.text, encoding="utf-8")
+        if self.path is None:
+            self.path = path
+            with self._news:
+                self.document = Document(self.document.text, path, self.document)
+        return str(path)
+
+    def wait(self, seen: int, seconds: float) -> int:
+        """The number of the last news, as soon as it is not the one that was seen."""
+        with self._news:
+            self._news.wait_for(lambda: self.news != seen, seconds)
+            return self.news
+
+    def summary(self) -> dict[str, Any]:
+        """Where the last run stands."""
+        feed = self._feed
+        fields = self.outcome.summary()
+        fields["wanted"] = self._wanted
+        fields["live"] = feed is not None and feed.live and not feed.over
+        fields["failures"] = [problem_fields(problem) for problem in self.outcome.problems]
+        return fields
+
+    def models(self, at: int) -> dict[str, Any]:
+        """The answer streams at a time point."""
+        feed = self._feed
+        return self.outcome.models(at, [] if feed is None else feed.known())
+
+    def _publish(self, outcome: Outcome) -> None:
+        with self._news:
+            if outcome.version != self._wanted:
+                return
+            self.outcome = outcome
+            self.news += 1
+            self._news.notify_all()
+
+    def _work(self) -> None:
+        version = 0
+        while True:
+            version, document = self._next(version)
+            try:
+                self._run(version, document)
+            except OutdatedError:
+                continue
+            except LarsparkError as error:
+                failed = replace(self.outcome, version=version, done=True, problems=error.problems)
+                self._publish(failed)
+
+    def _next(self, done: int) -> tuple[int, Document]:
+        """The version that is to run, once it is not the one that was run."""
+        with self._news:
+            self._news.wait_for(lambda: self._wanted != done)
+            return self._wanted, self.document
+
+    def _run(self, version: int, document: Document) -> None:
+        def outdated() -> bool:
+            return self._wanted != version
+
+        problems = document.problems()
+        parsed = document.parsed.program
+        if parsed is None or any(problem.severity is Severity.ERROR for problem in problems):
+            # The answers of the last program without errors stay.
+            self._publish(replace(self.outcome, version=version, done=True, problems=()))
+            return
+        program = api.Program(parsed)
+        feed = self._feed_for(program)
+        Run(version, document, program, self._opening, feed, self._publish).go(outdated)
+
+    def _feed_for(self, program: api.Program) -> Feed | None:
+        """The stream as the program reads it."""
+        places = self.places
+        if not places.streams:
+            return None
+        key = (places, program.syntax.tick, program.syntax.named)
+        if self._feed is None or key != self._feed_key:
+            if self._feed is not None:
+                self._feed.stop()
+            self._feed = Feed(self._opening.stream(places, program))
+            self._feed_key = key
+        return self._feed
+
+
+def checked_fields(document: Document) -> dict[str, Any]:
+    """The problems of a program with what mends them, and what is known of it."""
+    found = []
+    for problem in document.problems():
+        span, fix = problem.span, document.fix(problem)
+        found.append(
+            problem_fields(problem)
+            | {
+                "line": 1 if span is None else span.line,
+                "column": 1 if span is None else span.column,
+                "end_line": 1 if span is None else span.end_line,
+                "end_column": 1 if span is None else span.end_column,
+                "fix": None
+                if fix is None
+                else {
+                    "line": fix.span.line,
+                    "column": fix.span.column,
+                    "end_column": fix.span.end_column,
+                    "text": fix.text,
+                },
+            }
+        )
+    return {"problems": found, "summary": document.summary()}
+
+
+def problem_fields(problem: Problem) -> dict[str, Any]:
+    """A problem without its place."""
+    return {
+        "code": problem.code,
+        "severity": problem.severity.value,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+def completion_fields(document: Document, line: int, column: int) -> list[dict[str, str]]:
+    """What may stand at a place."""
+    return [
+        {
+            "label": found.label,
+            "kind": found.kind,
+            "detail": found.detail,
+            "snippet": found.snippet,
+        }
+        for found in completions(document, line, column)
+    ]
+
+
+def hover_text(document: Document, line: int, column: int) -> str | None:
+    """What is known of what stands at a place, in Markdown."""
+    # What the predicates are is known once the text has been checked.
+    document.problems()
+    found = hover(document, line, column)
+    return None if found is None else found[0]
+
+
+def formatted(document: Document) -> str:
+    """The program with normalized spaces."""
+    return laid_out(document.text) if document.is_lars else document.text
