@@ -20,8 +20,7 @@ from larspark.logic.matching import Binding, Matcher, unify
 from larspark.logic.values import NoValueError
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import ground
-from larspark.meaning.queries import pins_in_timeline
-from larspark.meaning.stream_matching import stream_matcher
+from larspark.meaning.queries import pins_in_timeline, stream_matcher
 from larspark.meaning.streams import Stream, Universe
 from larspark.run.answer_sets.evaluation_context import EvaluationContext
 from larspark.run.answer_sets.rule_instances import MatchSource

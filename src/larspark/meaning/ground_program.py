@@ -37,8 +37,7 @@ from larspark.meaning.grounding import (
     time_point,
 )
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
-from larspark.meaning.queries import refuse_unbound
-from larspark.meaning.stream_matching import ground_literal, stream_matcher
+from larspark.meaning.queries import ground_literal, refuse_unbound, stream_matcher
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.window_functions import apply_window
 

@@ -19,7 +19,7 @@ from larspark.meaning.entailment import Structure
 from larspark.meaning.ground_program import GrowingRule, Instance, refuse_rule
 from larspark.meaning.labelling import Labelling
 from larspark.meaning.minimal_models import Clause, Search, clause
-from larspark.meaning.stream_matching import stream_matcher
+from larspark.meaning.queries import stream_matcher
 from larspark.meaning.streams import Stream, Universe, numbers_of
 
 

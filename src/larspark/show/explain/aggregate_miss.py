@@ -9,7 +9,7 @@ from larspark.language.tree import Aggregate, Guard
 from larspark.logic.matching import Binding
 from larspark.logic.values import compare, value
 from larspark.meaning.grounding import GroundAggregate
-from larspark.meaning.stream_matching import ground_literal, stream_matcher
+from larspark.meaning.queries import ground_literal, stream_matcher
 from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.proof import Collected
 from larspark.show.explain.support import Support

@@ -22,7 +22,7 @@ from larspark.logic.traversal import formulas, occurrences
 from larspark.logic.values import NoValueError, ground_atom
 from larspark.meaning.grounding import Ground, GroundAnd, ground, ground_window, pins_in_timeline
 from larspark.meaning.open_timeline import Horizon, find_horizon
-from larspark.meaning.stream_matching import ground_literal, stream_matcher
+from larspark.meaning.queries import ground_literal, stream_matcher
 from larspark.meaning.streams import Stream
 from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.support import Support

@@ -17,7 +17,7 @@ from larspark.logic.traversal import formulas
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import GroundAt, GroundAtom, pins_in_timeline
 from larspark.meaning.open_timeline import NO_HORIZON, find_horizon
-from larspark.meaning.stream_matching import ground_literal, stream_matcher
+from larspark.meaning.queries import ground_literal, stream_matcher
 from larspark.run.protocol import Settings
 from larspark.show.explain.derivation import head_conditions
 from larspark.show.explain.knowledge import (
