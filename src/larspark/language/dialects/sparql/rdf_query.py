@@ -1,9 +1,16 @@
-"""RSP-QL, the inner form: windows over streams by name, a pattern, and when to report what."""
+"""Text of stream queries to RSP-QL, the inner form: windows by name, a pattern, and reports.
 
+The clauses about streams are blanked out of the text, so that places in the SPARQL that remains
+stay places in the whole text.
+"""
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from larspark.base.problems import Span
+from larspark.language.source import Source
 
 Emission = Literal["rstream", "istream", "dstream"]
 
@@ -43,3 +50,68 @@ class StreamQuery:
     first: int = 0
     arrivals: bool = False
     before: int = 1
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<SPACE>\s+|\#[^\n]*)
+    | (?P<IRI><[^<>"{}|^`\\\s]*>)
+    | (?P<STRING>\"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\"|'''(?:[^'\\]|\\.|'(?!''))*'''
+        |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+    | (?P<VARIABLE>[?$]\w+)
+    | (?P<PREFIXED>[A-Za-z][\w.-]*:[\w.:%-]*|:[\w.:%-]*|_:[\w.-]+)
+    | (?P<WORD>@?[A-Za-z_][\w-]*)
+    | (?P<NUMBER>[0-9]+)
+    | (?P<SYMBOL>\^\^|&&|\|\||!=|<=|>=|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class QueryToken(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def word(self) -> str:
+        """The word in lower case; empty for anything else."""
+        return self.text.lower() if self.kind == "WORD" else ""
+
+
+def query_tokens(text: str) -> list[QueryToken]:
+    """The tokens of a query without spaces and comments."""
+    return list(_tokens(text))
+
+
+def _tokens(text: str) -> Iterator[QueryToken]:
+    position = 0
+    while match := _TOKEN.match(text, position):
+        position = match.end()
+        if match.lastgroup != "SPACE":
+            yield QueryToken(match.lastgroup or "", match.group(), match.start())
+
+
+class Places:
+    """Spans in a text by offsets."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def span(self, start: int, end: int) -> Span:
+        text = self._source.text
+        return Span(self._source.name, *_place(text, start), *_place(text, end))
+
+
+def _place(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def blanked(text: str, start: int, end: int, by: str = "") -> str:
+    """The text with a stretch replaced by `by` and spaces; line ends stay."""
+    kept = "".join("\n" if character == "\n" else " " for character in text[start + len(by) : end])
+    return text[:start] + by + kept + text[end:]

@@ -4,13 +4,15 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from larspark.language.dialects.sparql.query_text import (
+from larspark.language.dialects.sparql.rdf_query import (
+    Emission,
     Places,
     QueryToken,
+    StreamQuery,
+    StreamWindow,
     blanked,
     query_tokens,
 )
-from larspark.language.dialects.sparql.rdf_query import Emission, StreamQuery, StreamWindow
 from larspark.language.query_options import QueryOptions
 from larspark.language.source import Source
 

@@ -24,8 +24,13 @@ from larspark.language.dialects.sparql.graph_patterns import (
     UnsupportedError,
     term_of,
 )
-from larspark.language.dialects.sparql.query_text import Places, QueryToken, query_tokens
-from larspark.language.dialects.sparql.rdf_query import StreamQuery, StreamWindow
+from larspark.language.dialects.sparql.rdf_query import (
+    Places,
+    QueryToken,
+    StreamQuery,
+    StreamWindow,
+    query_tokens,
+)
 from larspark.language.query_options import QueryOptions
 from larspark.language.source import Source
 from larspark.language.tree import (
