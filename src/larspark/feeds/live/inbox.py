@@ -28,7 +28,6 @@ class Traffic:
     """
 
     say: Callable[[str], None] = _silent
-    connected: bool = False
     lines: int = 0
     cut: int = 0
     breaks: int = 0
@@ -47,7 +46,6 @@ class Traffic:
 
     def up(self, where: str) -> None:
         """Count a new connection."""
-        self.connected = True
         self.connections += 1
         if self._since is not None:
             seconds = time.monotonic() - self._since
@@ -62,7 +60,6 @@ class Traffic:
 
     def broken(self, why: str) -> None:
         """Count a lost connection."""
-        self.connected = False
         self.breaks += 1
         self._since = time.monotonic()
         self.say(why)

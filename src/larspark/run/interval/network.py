@@ -216,7 +216,6 @@ class Network:
     keepers: list[Keeper] = field(default_factory=list)
     # What every keeper holds, for the printed network.
     labels: dict[Keeper, str] = field(default_factory=dict)
-    formula_count: int = 0
 
     # Does every time point have to be evaluated by itself?
     single_steps: bool = False

@@ -452,7 +452,6 @@ class Builder:
                 self._formulas[key] = Formula(predicate.heads[False].distinct, unique=True)
             else:
                 self._formulas[key] = self._formula_builder.formula(shape, predicate, keepers)
-            self._network.formula_count += 1
         return self._formulas[key]
 
     def _is_kept(self, signature: Signature) -> bool:
