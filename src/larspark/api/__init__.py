@@ -16,9 +16,8 @@ from larspark.api.questions import (
     show,
 )
 from larspark.api.reasoner import Reasoner
-from larspark.api.satisfying import satisfy
+from larspark.api.reasoning_tasks import satisfy, verify
 from larspark.api.time_texts import TimesAs, TimeTexts
-from larspark.api.verifying import verify
 
 __all__ = [
     "Answer",

@@ -1,13 +1,19 @@
-"""Satisfiability (Section 4 of the LARS paper): a stream that makes a formula true, or none."""
+"""Tasks of Section 4 of the LARS paper: satisfiability of a formula, and model checking."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from larspark.api.program import Program, open_session
+from larspark.api.program import Program, open_session, prepare
+from larspark.api.time_texts import TimeTexts
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Variable, Wildcard
+from larspark.feeds import StreamOrTable, as_stream
+from larspark.feeds.time_options import TimeLike
 from larspark.language import parse_formula, tree
 from larspark.language.nodes import walk
+from larspark.meaning import verification
+from larspark.meaning.output_stream import Oracle
+from larspark.meaning.verification import Verdict, candidate
 from larspark.run.prepare import ground_atoms
 from larspark.run.protocol import Settings
 
@@ -90,3 +96,54 @@ def _ground_atoms_of(formula: tree.Formula) -> list[Atom]:
             raise LarsparkError(Problem("L312", message, part.span, hint))
         found[part.atom] = None
     return list(found)
+
+
+def verify(
+    program: Program | str,
+    stream: StreamOrTable,
+    answer: Mapping[int, Iterable[Atom | str]] | StreamOrTable,
+    *,
+    at: TimeLike,
+    map: str | None = None,  # noqa: A002 - the same as the option `--map`
+    background: Iterable[Atom | str] = (),
+    start: TimeLike | None = None,
+    hindsight: bool = False,
+    until: TimeLike | None = None,
+    timezone: str | None = None,
+) -> Verdict:
+    """Whether `answer` is an answer stream of the program for the stream at a time point.
+
+    The answer has all derived atoms by time point, those that are not shown too; it may repeat
+    facts of the stream. The verdict says which rule it violates, or which smaller interpretation
+    satisfies the reduct.
+    """
+    program = Program.parse(program) if isinstance(program, str) else program
+    stream = as_stream(stream, map).with_tick(program.tick)
+    texts = TimeTexts(stream.options.tick, None, timezone)
+    moment = texts.known(at)
+    settings = Settings(texts.point(start), hindsight, texts.point(until))
+    checked, atoms = prepare(program, background, settings)
+    data = [*checked.elements, *((row.t, row.atom) for row in stream.elements())]
+    known = data if hindsight else [element for element in data if element[0] <= moment]
+    heard = (stream.first_t, stream.last_t, *(t for t, _ in data))
+    times = [t for t in heard if t is not None]
+    first = min(times, default=moment) if settings.start is None else settings.start
+    last = max(times, default=moment)
+    oracle = Oracle(checked, atoms, first, settings.until, hindsight, last)
+    if program.syntax.remembered:
+        for point in range(first, moment):
+            oracle.step(data, point)
+    given = set(known)
+    added = [element for element in _elements(answer, program) if element not in given]
+    timeline = (first, oracle.timeline_end(moment))
+    interpretation = candidate(known, added, timeline, oracle.remembered)
+    return verification.verify(checked, interpretation, atoms, moment)
+
+
+def _elements(
+    answer: Mapping[int, Iterable[Atom | str]] | StreamOrTable, program: Program
+) -> list[tuple[int, Atom]]:
+    if isinstance(answer, Mapping):
+        return [(t, atom) for t, atoms in answer.items() for atom in ground_atoms(atoms)]
+    stream = as_stream(answer).with_tick(program.tick)
+    return [(row.t, row.atom) for row in stream.elements()]
