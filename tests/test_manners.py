@@ -331,3 +331,43 @@ def test_a_state_is_saved_past_a_planted_link_and_as_a_whole(folder: Path) -> No
         FullDisk().replace(folder / "state.bin", b"new")
     assert (folder / "state.bin").read_bytes() == before
     assert [path.name for path in folder.glob(".*")] == [".state.bin.writing"]
+
+
+JOIN = """pair(X, Y) :- [3] some p(X), [3] some p(Y).
+triple(X, Z) :- pair(X, Y), pair(Y, Z).
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        (("--max-memory", "600MiB"), "the run takes"),
+        (("--time-limit", "2"), "an evaluation takes more than 2 s, and the limit is"),
+        (("--max-rows", "1000"), "and the limit is --max-rows 1000"),
+        (("--max-rows", "3", "--engine", "tms"), "and the limit is --max-rows 3"),
+    ],
+)
+def test_a_run_that_takes_too_much_ends_with_an_error(
+    folder: Path, option: tuple[str, ...], why: str
+) -> None:
+    (folder / "join.lars").write_text(JOIN)
+    small = "--max-rows" in option
+    facts = (f'{{"t": 1, "atom": "p({n})"}}\n' for n in range(40 if small else 3000))
+    (folder / "many.jsonl").write_text("".join(facts))
+    words = ("run", "join.lars", "-s", "many.jsonl", *option)
+    done = subprocess.run([LARSPARK, *words], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 1, done
+    assert "error L431" in done.stderr
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_answer_at_every_time_point_is_refused_where_there_are_too_many(folder: Path) -> None:
+    lines = [f'{{"t": {t}, "atom": "p(1)"}}\n' for t in (1, 10**12)]
+    (folder / "far.jsonl").write_text("".join(lines))
+    (folder / "far.lars").write_text("q(X) :- [3] some p(X).\n")
+    words = ("run", "far.lars", "-s", "far.jsonl")
+    done = larspark(folder, *words, "--as", "points")
+    assert done.returncode == 1
+    assert "error L432: the stream jumps from 1 to 999999999999" in done.stderr
+    assert larspark(folder, *words).returncode == 0

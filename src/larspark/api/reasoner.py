@@ -228,7 +228,10 @@ class Reasoner:
     @property
     def notes(self) -> tuple[str, ...]:
         """What one should know about the answers, such as that one of several is followed."""
-        return self.session.notes
+        kind = self.session.kind
+        if self._settings.time_limit is None or kind.time_limit:
+            return self.session.notes
+        return (*self.session.notes, f"the engine `{kind.name}` evaluates without a time limit")
 
     def explain(self, atom: Atom | str, at: TimeLike | None = None) -> Explanation:
         """Why an atom holds at a time point (the last one answered), or what is missing."""

@@ -139,6 +139,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "L413": "The reading of a program needs hindsight, or excludes it.",
         "L419": "A time point is too far from 0.",
         "L430": "The directory with the state of a run cannot be used, or belongs to another run.",
+        "L431": "A run needs more rows, memory or time than it may have.",
+        "L432": "A stream jumps too far ahead for an answer at every time point.",
         "L470": "The query has infinitely many sets of premises, because a rule depends on itself.",
         "L471": "The query has too many sets of premises, or too large ones.",
         "L472": "A formula cannot be unfolded into rules over fixed time points.",

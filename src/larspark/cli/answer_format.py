@@ -10,6 +10,7 @@ from larspark.feeds.time_format import TimeFormat
 from larspark.run.answers import JoinedChanges, JoinedIntervals
 from larspark.run.emit_policy import EmitPolicy
 from larspark.run.protocol import Answers, Change, Point
+from larspark.run.replay import without_jumps
 from larspark.show.answer_lines import (
     announced_changes,
     announced_points,
@@ -61,8 +62,9 @@ class AnswerFormat:
         return announced_changes(self._points(pieces), self.monitor, self.at, people, self.times)
 
     def _points(self, pieces: Iterable[Answers]) -> Iterator[Point]:
-        points = (point for piece in pieces for point in piece.points())
-        return points if self.policy is None else self.policy.chosen(points)
+        if self.policy is None:
+            return (point for piece in without_jumps(pieces) for point in piece.points())
+        return self.policy.chosen(point for piece in pieces for point in piece.points())
 
     def _changes(self, pieces: Iterable[Answers]) -> Iterator[Change]:
         if self.policy is None:

@@ -11,6 +11,7 @@ import typer
 
 from larspark import api
 from larspark.base.facts import AnyBatch
+from larspark.base.problems import LarsparkError
 from larspark.cli.durable_run import DurableRun
 from larspark.cli.options import Form, Layout, OnError
 from larspark.feeds.live import LiveStream, is_live
@@ -20,7 +21,7 @@ from larspark.language.window_syntax import tick_text
 from larspark.run.emit_policy import Every
 from larspark.run.protocol import Answers
 from larspark.run.session import Session
-from larspark.show.terminal import Writer, errors, say, status_line
+from larspark.show.terminal import Writer, errors, print_problems, say, status_line
 
 _REDRAW_SECONDS = 0.2
 # Signals that end a run; Windows has no terminal that hangs up.
@@ -181,3 +182,9 @@ def flushed(pieces: Iterable[Answers], out: Writer) -> Iterator[Answers]:
     for piece in pieces:
         yield piece
         out.flush()
+
+
+def report_end(error: LarsparkError) -> None:
+    """Report why the process ends at once."""
+    status_line.clear()
+    print_problems(error.problems)

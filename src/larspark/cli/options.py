@@ -1,6 +1,7 @@
 """Options and arguments that several commands share."""
 
 import os
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -318,6 +319,47 @@ TimeLimitOption = Annotated[
         "--time-limit",
         min=0.001,
         help="The maximum number of seconds for one evaluation.",
+        rich_help_panel=ENGINE,
+    ),
+]
+_SIZE = re.compile(r"([0-9]{1,12})\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+
+
+def _size(text: str | None) -> str | None:
+    if text is not None and _SIZE.fullmatch(text.strip()) is None:
+        raise typer.BadParameter(f"'{text}' is no size, such as 500MB or 2GiB")
+    return text
+
+
+def bytes_of(text: str | None) -> int | None:
+    """The number of bytes of a size, such as 500MB.
+
+    >>> bytes_of("500MB"), bytes_of("2 GiB"), bytes_of(None)
+    (500000000, 2147483648, None)
+    """
+    found = None if text is None else _SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    power = " KMGT".index(found[2].upper() or " ")
+    return int(int(found[1]) * (1024 if found[3] else 1000) ** power)
+
+
+MaxMemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        help="End the run when it takes more memory: 500MB, 2GiB.",
+        metavar="SIZE",
+        callback=_size,
+        rich_help_panel=ENGINE,
+    ),
+]
+MaxRowsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-rows",
+        min=1,
+        help="End the run when the engine holds more rows or elements.",
         rich_help_panel=ENGINE,
     ),
 ]

@@ -12,7 +12,7 @@ from larspark.cli.answer_format import AnswerFormat
 from larspark.cli.app import app, end_at_once
 from larspark.cli.durable_run import durable_answers, durable_run
 from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
-from larspark.cli.live_run import Watch, flushed, open_live, parse_every
+from larspark.cli.live_run import Watch, flushed, open_live, parse_every, report_end
 from larspark.cli.options import (
     AllowPathOption,
     AppendOption,
@@ -37,6 +37,8 @@ from larspark.cli.options import (
     LatenessOption,
     Layout,
     MapOption,
+    MaxMemoryOption,
+    MaxRowsOption,
     Mode,
     OnErrorOption,
     OutputOption,
@@ -56,12 +58,14 @@ from larspark.cli.options import (
     UntilOption,
     Where,
     ZoneOption,
+    bytes_of,
 )
 from larspark.cli.outputs import Outputs, check_state
 from larspark.cli.spark_run import answers_on_spark
 from larspark.feeds.live import is_live
 from larspark.feeds.named_files import split_name
 from larspark.feeds.time_format import POINTS
+from larspark.run.budget import Budget
 from larspark.run.emit_policy import EmitPolicy, Every
 from larspark.run.protocol import Answers, Settings
 from larspark.run.registry import AUTO
@@ -104,6 +108,8 @@ def run(
     ] = Mode.PULL,
     output: OutputOption = None,
     time_limit: TimeLimitOption = None,
+    max_memory: MaxMemoryOption = None,
+    max_rows: MaxRowsOption = None,
     incremental: IncrementalOption = False,
     mapping: MapOption = None,
     stream_format: FormatOption = None,
@@ -210,7 +216,9 @@ def run(
     checked = loaded.check(given, settings=settings).checked if session is None else session.checked
     print_problems(checked.warnings)
     pieces: Iterable[Answers]
+    budget = Budget(max_rows, bytes_of(max_memory), time_limit)
     with ExitStack() as stack:
+        stack.enter_context(budget.watched(session, report_end))
         if session is None:
             out = stack.enter_context(writer(files.open(output, None), json))
             pieces, notes = answers_on_spark(loaded, source, given, engine, settings, last, seen)
@@ -231,6 +239,7 @@ def run(
                 seen.append(stack.enter_context(files.recording(record, replayable, durable)).add)
             answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
             pieces = flushed(answers, out)
+        pieces = budget.counted(pieces, session)
         chosen = None if when == Every() else policy
         names = loaded.syntax.bindings or ()
         shown = AnswerFormat(form, moment, chosen, monitor, limit, written, names)

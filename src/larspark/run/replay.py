@@ -8,7 +8,7 @@ import numpy as np
 from larspark.base.arrow_numpy import numpy_array
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
-from larspark.base.problems import LarsparkError
+from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live import LiveStream
 from larspark.run.answers import JoinedIntervals
 from larspark.run.protocol import Answers
@@ -58,6 +58,21 @@ def _advance(session: Session, t: int) -> Iterator[Answers]:
     begun = session.start is None or t >= session.start
     if begun and (session.answered is None or t > session.answered):
         yield session.advance(t)
+
+
+# At 40 bytes for a line, these are four gigabytes.
+FURTHEST_JUMP = 100_000_000
+
+
+def without_jumps(pieces: Iterable[Answers]) -> Iterator[Answers]:
+    """The same answers, for a line at every time point; an error where there are too many."""
+    for piece in pieces:
+        if piece.last - piece.first >= FURTHEST_JUMP:
+            count = piece.last - piece.first + 1
+            message = f"the stream jumps from {piece.first} to {piece.last}: {count:,} time points"
+            hint = "`--as intervals` and `--as changes` write what changes; or is one time wrong?"
+            raise LarsparkError(Problem("L432", message, hint=hint))
+        yield piece
 
 
 def up_to(batch: AnyBatch, t: int) -> AnyBatch:

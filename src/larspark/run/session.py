@@ -6,6 +6,7 @@ What the session refuses it refuses whole: a batch is either taken or leaves not
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
+from time import monotonic
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -120,6 +121,8 @@ class Session:
         # The timeline starts with the first time point that is heard of, unless it was given.
         self.start = settings.start
         self.answered: int | None = None
+        # When the evaluation began that is going on.
+        self.evaluating_since: float | None = None
         # Predicates that the stream may hold, as far as it did.
         self._admitted: set[tuple[str, int]] = set()
         self.kind = engine_kind(engine, checked, settings)
@@ -135,10 +138,7 @@ class Session:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
-        notes = tuple(getattr(self.engine, "notes", ()))
-        if self._settings.time_limit is None or self.kind.time_limit:
-            return notes
-        return (*notes, f"the engine `{self.kind.name}` evaluates without a time limit")
+        return tuple(getattr(self.engine, "notes", ()))
 
     @property
     def warnings(self) -> list[str]:
@@ -209,7 +209,11 @@ class Session:
         _within_range((t,))
         self._reach(t)
         self.answered = t
-        return self.engine.advance(t)
+        self.evaluating_since = monotonic()
+        try:
+            return self.engine.advance(t)
+        finally:
+            self.evaluating_since = None
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
         """The answer streams at a time point that was not passed yet, in a fixed order."""
