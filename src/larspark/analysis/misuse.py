@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from larspark.analysis.frames import Offset, first_frame, frames
 from larspark.base.atoms import Atom, Signature
-from larspark.base.problems import Problem, Severity
+from larspark.base.problems import Problem, Severity, Span
 from larspark.base.terms import Variable
 from larspark.language.nodes import term_variables, walk
 from larspark.language.tree import (
@@ -25,6 +25,7 @@ from larspark.language.tree import (
     Truth,
     Windowed,
 )
+from larspark.language.windows import Window
 from larspark.logic.traversal import Occurrence, formulas, occurrences
 
 
@@ -34,6 +35,8 @@ def misuse_problems(
     """What is wrong with the windows of a formula."""
     for part in walk(formula):
         match part:
+            case Windowed(window) if window.sizes:
+                yield from _size_problems(window, part.span)
             case Windowed(window) if window.selects_input:
                 yield from _tuple_problems(part, derived)
                 atoms = [a.formula.atom for a in _seen(part)]
@@ -118,6 +121,18 @@ def _tuple_problems(place: Windowed, derived: frozenset[Signature]) -> Iterator[
                 "follows from; use a time window here, or the tuple window in the rules for "
                 f"`{signature}`",
             )
+
+
+def _size_problems(window: Window, span: Span) -> Iterator[Problem]:
+    for size in window.sizes:
+        yield Problem(
+            "L230",
+            f"`[{window.text()}]`: no background data gives `{size.name}`",
+            span,
+            "an atom of background data in the same body gives a size to each group: "
+            f"`size(M, {size.name})`",
+            focus=size.name,
+        )
 
 
 def _key_problems(key: Variable, atoms: list[Atom], place: Windowed) -> Iterator[Problem]:

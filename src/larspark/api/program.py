@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from larspark.analysis.checked import Checked
+from larspark.analysis.window_sizes import has_sizes
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language import Parsed, load_program, parse_program, program_text, tree
 from larspark.plan.build import plan
 from larspark.plan.printed import plan_text
 from larspark.run.interval.network_text import network_text
-from larspark.run.prepare import Prepared, accepted, checked_with
+from larspark.run.prepare import Prepared, accepted, background_of, checked_with
 from larspark.run.prepare import prepare as prepare_syntax
 from larspark.run.protocol import Settings
 from larspark.run.registry import Choice, choose
@@ -120,6 +121,9 @@ class Program:
     def check(self, background: Iterable[Atom] = (), *, settings: Settings | None = None) -> Report:
         """What is known about the program; problems are part of the report, not raised."""
         atoms = tuple(background)
+        if has_sizes(self.syntax):
+            # The data decides which windows there are.
+            atoms = (*atoms, *background_of(self.syntax))
         settings = settings or Settings()
         checked = checked_with(self.syntax, atoms, settings)
         return Report(checked, choose(checked, settings), atoms, settings)

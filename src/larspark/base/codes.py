@@ -78,6 +78,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "L227": "A window looks back at conclusions that hold at the evaluation time only.",
         "L228": "A window has no effect, because no `some`, `always` or `@T` follows it.",
         "L229": "A variable that is used once looks like a name.",
+        "L230": "No background data gives the size of a window.",
+        "L231": "Background data gives too many sizes to a window.",
         "L250": "A variable is bound by no positive part of a formula.",
         "L251": "A time point lies outside the timeline.",
         "L252": "Atoms can be placed ever further into the future, so the timeline needs an end.",

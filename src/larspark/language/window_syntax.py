@@ -17,6 +17,7 @@ from larspark.language.windows import (
     KeyTerm,
     NamedWindow,
     SessionWindow,
+    SizedTupleWindow,
     TimeWindow,
     TupleWindow,
     Window,
@@ -239,7 +240,15 @@ class WindowSteps:
 
 def _tuple_window(
     past: Token | None, future: Token | None, keys: tuple[KeyTerm, ...] | None
-) -> TupleWindow:
-    before = whole_number(past) if past else 0
-    after = whole_number(future) if future else 0
-    return TupleWindow(before or 0, after or 0, keys or ())
+) -> Window:
+    before, after = _count(past), _count(future)
+    if isinstance(before, int) and isinstance(after, int):
+        return TupleWindow(before, after, keys or ())
+    return SizedTupleWindow(before, after, keys or ())
+
+
+def _count(token: Token | None) -> int | Variable:
+    """How many tuples a window has on one side."""
+    if token is not None and token.type == "VARIABLE":
+        return Variable(token.text)
+    return (token and whole_number(token)) or 0

@@ -6,7 +6,7 @@ questions and do not test for classes, so a new kind is one more class here, its
 `meaning.window_functions`, and its evaluation in the engines that support it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self, TypeAlias
 
@@ -87,6 +87,11 @@ class Window:
         return ()
 
     @property
+    def sizes(self) -> tuple[Variable, ...]:
+        """The variables that stand for its size, which background data gives."""
+        return ()
+
+    @property
     def filters(self) -> tuple[Atom, ...] | None:
         """The patterns of the atoms that it keeps; None when it keeps atoms of any form."""
         return None
@@ -132,12 +137,16 @@ class Window:
     @property
     def terms(self) -> tuple[Term, ...]:
         """The terms in it, in the order of the text."""
-        return (*self.keys, *self.filter_terms)
+        return (*self.sizes, *self.keys, *self.filter_terms)
 
     @property
     def filter_terms(self) -> tuple[Term, ...]:
         """The terms that need a value before the window has a content."""
         return tuple(term for pattern in self.filters or () for term in pattern.args)
+
+    def with_sizes(self, _values: Mapping[str, Constant]) -> "Window":
+        """The same with values for variables that stand for its size."""
+        return self
 
     def with_filters(self, _change: Callable[[Atom], Atom]) -> Self:
         """The same with changed filter patterns."""
@@ -200,6 +209,47 @@ class TupleWindow(Window):
 
     def ungrouped(self) -> "TupleWindow":
         return replace(self, by=())
+
+    def text(self) -> str:
+        return f"#{_sides(self.past, self.future)}{_by(self.by)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SizedTupleWindow(Window):
+    """`[#N by Key]`: a tuple window whose size background data gives, before that is known."""
+
+    past: int | Variable
+    future: int | Variable = 0
+    by: tuple[KeyTerm, ...] = ()
+
+    noun: ClassVar[str] = TupleWindow.noun
+    unbounded: ClassVar[str] = TupleWindow.unbounded
+
+    @property
+    def selects_input(self) -> bool:
+        return True
+
+    @property
+    def tuples_back(self) -> None:
+        return None
+
+    @property
+    def looks_ahead(self) -> bool:
+        return self.future != 0
+
+    @property
+    def keys(self) -> tuple[KeyTerm, ...]:
+        return self.by
+
+    @property
+    def sizes(self) -> tuple[Variable, ...]:
+        return tuple(side for side in (self.past, self.future) if isinstance(side, Variable))
+
+    def with_sizes(self, values: Mapping[str, Constant]) -> Window:
+        past, future = (_size(side, values) for side in (self.past, self.future))
+        if isinstance(past, int) and isinstance(future, int):
+            return TupleWindow(past, future, self.by)
+        return SizedTupleWindow(past, future, self.by)
 
     def text(self) -> str:
         return f"#{_sides(self.past, self.future)}{_by(self.by)}"
@@ -337,8 +387,13 @@ class GroupWindow(Window):
         return self.each.text()
 
 
-def _sides(past: int | None, future: int | None) -> str:
-    before, after = ("*" if side is None else str(side) for side in (past, future))
+def _size(side: int | Variable, values: Mapping[str, Constant]) -> int | Variable:
+    value = values.get(side.name) if isinstance(side, Variable) else None
+    return value if isinstance(value, int) else side
+
+
+def _sides(past: int | Variable | None, future: int | Variable | None) -> str:
+    before, after = ("*" if side is None else term_text(side) for side in (past, future))
     if future == 0:
         return before
     return f"+{after}" if past == 0 else f"{before},+{after}"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
+from larspark.analysis.window_sizes import with_sizes
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import parse_ground_atom, read_background
@@ -33,14 +34,19 @@ def prepare(
     """
     syntax = accepted(parse_program(program)) if isinstance(program, str) else program
     atoms = set(ground_atoms(background))
-    for source in syntax.backgrounds if read_files else ():
-        atoms.update(read_background(source.path, source.signature))
+    atoms.update(background_of(syntax) if read_files else ())
     checked = checked_with(syntax, atoms, settings)
     _check_hindsight(syntax, settings)
     errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
     if errors:
         raise LarsparkError(errors)
     return Prepared(checked, frozenset(atoms))
+
+
+def background_of(program: tree.Program) -> Iterator[Atom]:
+    """The background data in the files that a program names."""
+    for source in program.backgrounds:
+        yield from read_background(source.path, source.signature)
 
 
 def _check_hindsight(program: tree.Program, settings: Settings) -> None:
@@ -63,8 +69,9 @@ def accepted(parsed: Parsed) -> tree.Program:
 
 def checked_with(program: tree.Program, background: Iterable[Atom], settings: Settings) -> Checked:
     """What is known about a program before it runs; problems are part of it, not raised."""
-    signatures = {atom.signature for atom in background}
-    return check(program, signatures, ends=settings.until is not None)
+    atoms = frozenset(background)
+    signatures = {atom.signature for atom in atoms}
+    return check(with_sizes(program, atoms), signatures, ends=settings.until is not None)
 
 
 def ground_atoms(given: Iterable[Atom | str]) -> Iterator[Atom]:

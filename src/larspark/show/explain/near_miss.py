@@ -21,6 +21,7 @@ from larspark.language.tree import (
 from larspark.language.windows import Bounds, GroupWindow, TupleWindow, Window
 from larspark.logic.binding import is_bound
 from larspark.logic.matching import Binding
+from larspark.logic.substitution import substitute
 from larspark.logic.values import time_value, value
 from larspark.meaning.grounding import ground_window
 from larspark.meaning.open_timeline import NO_HORIZON, time_points
@@ -30,7 +31,6 @@ from larspark.show.explain.aggregate_miss import nearest_group
 from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.proof import element_text, interval_text
 from larspark.show.explain.reasons import in_group
-from larspark.show.explain.substitute import substitute
 from larspark.show.explain.support import Support
 from larspark.show.time_text import time_text
 

@@ -8,12 +8,12 @@ from larspark.base.atoms import Element, atom_text
 from larspark.language import formula_text
 from larspark.language.nodes import walk
 from larspark.language.tree import Windowed
+from larspark.logic.substitution import substitute
 from larspark.meaning.streams import numbers_of
 from larspark.show.explain.derivation import Choice, Derivations, Instance, UnsupportedError
 from larspark.show.explain.knowledge import Evaluation
 from larspark.show.explain.proof import Given, Part, Proof, Step, element_text
 from larspark.show.explain.reasons import Reasons, find_reasons
-from larspark.show.explain.substitute import substitute
 from larspark.show.explain.support import Support
 
 # A proof in which more facts than these could be left out is not tried for all of them.

@@ -13,6 +13,7 @@ from larspark.language.nodes import variables
 from larspark.language.tree import AtomFormula, Formula, Rule
 from larspark.logic.binding import binds_all
 from larspark.logic.matching import Binding
+from larspark.logic.substitution import substitute
 from larspark.logic.traversal import formulas
 from larspark.logic.values import NoValueError
 from larspark.meaning.grounding import GroundAt, GroundAtom, pins_in_timeline
@@ -29,7 +30,6 @@ from larspark.show.explain.knowledge import (
     narrow,
 )
 from larspark.show.explain.near_miss import Near, NearMisses
-from larspark.show.explain.substitute import substitute
 from larspark.show.explain.support import Support
 from larspark.show.time_text import time_text
 

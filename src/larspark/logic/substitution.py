@@ -1,4 +1,4 @@
-"""Formulas with their variables replaced by values, for display."""
+"""Formulas with their variables replaced by values."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -53,7 +53,7 @@ def substitute(formula: Formula, binding: Substitution) -> Formula:
         case At(time, body):
             return replace(formula, time=_term(time, binding), body=substitute(body, binding))
         case Windowed(window, body):
-            bound = window.with_filters(lambda pattern: _atom(pattern, binding))
+            bound = window.with_sizes(binding).with_filters(lambda pattern: _atom(pattern, binding))
             return replace(formula, window=bound, body=substitute(body, binding))
         case Aggregate():
             return _aggregate(formula, binding)
@@ -65,17 +65,19 @@ def _aggregate(aggregate: Aggregate, binding: Substitution) -> Aggregate:
     """The aggregate with its global variables replaced; a group with a value needs no `by`."""
     shared = {variable.name for variable in aggregate.shared}
     inner = {name: bound for name, bound in binding.items() if name in shared}
-    elements = tuple(
-        AggregateElement(
-            tuple(_bound(term, inner) for term in element.terms),
-            tuple(substitute(condition, inner) for condition in element.conditions),
-        )
-        for element in aggregate.elements
-    )
+    elements = tuple(substitute_element(element, inner) for element in aggregate.elements)
     guards = tuple(replace(g, term=_bound(g.term, binding)) for g in aggregate.guards)
     left = tuple(variable for variable in aggregate.shared if variable.name not in inner)
     by = tuple(variable for variable in aggregate.by if variable.name not in inner)
     return replace(aggregate, elements=elements, guards=guards, by=by, shared=left)
+
+
+def substitute_element(element: AggregateElement, binding: Substitution) -> AggregateElement:
+    """The element of an aggregate with bound variables replaced."""
+    return AggregateElement(
+        tuple(_bound(term, binding) for term in element.terms),
+        tuple(substitute(condition, binding) for condition in element.conditions),
+    )
 
 
 def _atom(atom: Atom, binding: Substitution) -> Atom:
