@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
-from larspark.language.term_text import atom_text
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.terms import Wildcard
 from larspark.language.windows import GroupWindow, TupleWindow, Window
