@@ -371,3 +371,18 @@ def test_an_answer_at_every_time_point_is_refused_where_there_are_too_many(folde
     assert done.returncode == 1
     assert "error L432: the stream jumps from 1 to 999999999999" in done.stderr
     assert larspark(folder, *words).returncode == 0
+
+
+def test_a_run_does_not_load_pandas(folder: Path) -> None:
+    words = ["larspark", "run", "plant.lars", "--stream", "events.jsonl", "--json"]
+    code = f"import sys; sys.argv = {words}; from larspark.cli import start; start()"
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == '{"atom": "hot(m1)", "from": 1, "to": 3}\n'
+    assert "pyarrow.lib" in done.stderr
+    assert "pandas.core" not in done.stderr

@@ -1,5 +1,6 @@
 """Rules, facts, directives, comments, and files that include others."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Span
 from larspark.base.terms import Arithmetic, Variable
-from larspark.language import Parsed, load_program, parse_program, program_text, rule_text
+from larspark.language import Parsed, grammar, load_program, parse_program, program_text, rule_text
 from larspark.language.tree import (
     At,
     AtomFormula,
@@ -315,3 +316,27 @@ def test_an_unknown_dialect_is_a_problem() -> None:
         "  hint: the dialects are `lars`, `ticker`, `laser`, `ltl`, `etalis`, `cql`, `csparql`, "
         "`cqels`, `rspql`"
     )
+
+
+def test_parsers_from_kept_tables_read_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "tables" / "lars.pyc"
+    monkeypatch.setattr(grammar, "cache_from_source", lambda _: str(kept))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    texts = [
+        "hot(X) :- [3] some temp(X, V), V > 2.",
+        "p :- q, ; r.",
+        "a :- [2] always (b or not c).",
+    ]
+    found: list[list[Parsed]] = []
+    # New tables; kept ones; damaged ones, which are made anew.
+    for damage in (b"", b"", b"no tables"):
+        if damage:
+            kept.with_suffix(".lalr").write_bytes(damage)
+        grammar._lars.cache_clear()
+        found.append([parse_program(text) for text in texts])
+        assert len(kept.with_suffix(".lalr").read_bytes()) > 10_000
+    grammar._lars.cache_clear()
+    assert found[0][1].problems
+    assert found[0] == found[1] == found[2]

@@ -24,7 +24,7 @@ from larspark.bench.workload import Stopwatch
 
 WINDOW = 3
 
-_MAIN = "from larspark.cli import main; main()"
+_MAIN = "from larspark.cli import start; start()"
 
 _ALARM = f"""
 hot(M)   :- [{WINDOW}] some temp(M,V), V >= 90.

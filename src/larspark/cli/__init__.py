@@ -1,9 +1,11 @@
 """The command line: tables and colours at a terminal, JSON Lines for pipes."""
 
+import gc
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
 from typing import TextIO
 
 from larspark.base.problems import LarsparkError, LarsparkWarning
@@ -36,7 +38,10 @@ from larspark.show.terminal import (
     status_line,
 )
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "start"]
+
+# New objects after which Python looks for unreachable cycles.
+_GARBAGE = 50_000
 
 # Neither bad input (1) nor wrong usage (2).
 UNEXPECTED = 3
@@ -66,6 +71,28 @@ def _shown_warnings() -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = others
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Lets imports of pandas fail as they do where it is not installed."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"{name} is not used by the command line", name=name)
+
+
+def start() -> None:
+    """The process `larspark`.
+
+    pyarrow imports pandas, if there is one, with the first list that it converts, which takes as
+    long as a small run. Only commands on Spark need it.
+    """
+    if not any("spark" in word for word in sys.argv[1:]):
+        sys.meta_path.insert(0, _WithoutPandas())
+    # What was imported stays, and looking through it for garbage takes longer than reading does.
+    gc.freeze()
+    gc.set_threshold(_GARBAGE)
+    main()
 
 
 def main() -> None:

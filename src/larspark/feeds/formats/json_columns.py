@@ -5,7 +5,8 @@ give None for a block that is not plain, or in which something is wrong: it is r
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -73,7 +74,7 @@ class NativeBlocks:
             return None
         found = None
         if first.keys() == {"t", "predicate", "args"}:
-            found = _predicates(block, type(first["t"]))
+            found = _predicates(block, lines, type(first["t"]))
         elif first.keys() in ({"t", "atom"}, {"t", "atoms"}):
             found = _texts(block, lines, first)
         if found is None:
@@ -130,15 +131,18 @@ def _texts(
     return None if atoms is None else (times, atoms)
 
 
-def _predicates(block: bytes, time: type) -> tuple[pa.Array, list[AtomColumns]] | None:
+_FIELDS = itemgetter("t", "predicate", "args")
+
+
+def _predicates(block: bytes, lines: int, time: type) -> tuple[pa.Array, list[AtomColumns]] | None:
     """The times and atoms of lines with a predicate and its arguments."""
     try:
-        records = list(map(orjson.loads, block.split(b"\n")[:-1]))
-        if any(len(record) != 3 for record in records):
+        # Where each line has these three values, and none of them is an object, no object reaches
+        # over the end of a line.
+        records = orjson.loads(b"[" + block[:-1].replace(b"\n", b",") + b"]")
+        if len(records) != lines or {*map(len, records)} != {3}:
             return None
-        times = [record["t"] for record in records]
-        names = [record["predicate"] for record in records]
-        args = [record["args"] for record in records]
+        times, names, args = zip(*map(_FIELDS, records), strict=True)
     except (ValueError, KeyError, TypeError):
         return None
     if {*map(type, times)} != {time} or {*map(type, names)} != {str} or "" in names:
@@ -146,17 +150,29 @@ def _predicates(block: bytes, time: type) -> tuple[pa.Array, list[AtomColumns]] 
     moments = _array(times, _ARROW[time])
     if moments is None or {*map(type, args)} != {list}:
         return None
-    keys = list(zip(names, map(len, args), strict=True))
     found: list[AtomColumns] = []
-    for key in dict.fromkeys(keys):
-        rows = np.array([place for place, each in enumerate(keys) if each == key])
-        columns = zip(*(args[row] for row in rows), strict=True)
-        arguments = [_argument_column(column) for column in columns]
+    for key, rows in _groups(names, args):
+        chosen = args if rows is None else [args[row] for row in rows]
+        arguments = [_argument_column(column) for column in zip(*chosen, strict=True)]
         known = [column for column in arguments if column is not None]
         if len(known) < len(arguments):
             return None
-        found.append(AtomColumns(key[0], rows, known))
+        found.append(AtomColumns(key, None if rows is None else np.array(rows), known))
     return moments, found
+
+
+def _groups(
+    names: Sequence[str], args: Sequence[Sequence[Any]]
+) -> Iterator[tuple[str, list[int] | None]]:
+    """The predicates, and the rows with each number of arguments; None for all rows."""
+    if len({*names}) == 1 and len({*map(len, args)}) == 1:
+        yield names[0], None
+        return
+    rows: dict[tuple[str, int], list[int]] = {}
+    for row, key in enumerate(zip(names, map(len, args), strict=True)):
+        rows.setdefault(key, []).append(row)
+    for (name, _), places in rows.items():
+        yield name, places
 
 
 def _argument_column(values: tuple[Any, ...]) -> pa.Array | None:
