@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -97,6 +98,14 @@ def test_every_module_that_contributing_names_is_there() -> None:
     for name in named:
         found = any(path.endswith(f"/{name.rstrip('/')}") for path in tracked)
         assert found or (ROOT / name).exists(), name
+
+
+def test_modules_share_a_name_only_where_contributing_says_so() -> None:
+    names = Counter(path.stem for path in (ROOT / "src").rglob("*.py") if path.stem != "__init__")
+    [sentence] = re.findall(r"No two modules share a name[^\n]*", CONTRIBUTING.read_text("utf-8"))
+    assert {name for name, count in names.items() if count > 1} == set(
+        re.findall(r"`(\w+)`", sentence)
+    )
 
 
 def test_the_index_lists_every_document() -> None:

@@ -246,6 +246,24 @@ def test_a_damaged_commit_is_passed_over_for_the_one_before_it(folder):
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
+def test_commits_of_an_earlier_version_are_refused_by_their_format(folder):
+    (folder / "s.jsonl").write_text("".join(facts(Random(3), 20, 2)))
+    words = ("--state", "S", "-o", "out")
+    assert larspark(folder, "run", "m.lars", "-s", "s.jsonl", *words).returncode == 0
+    commits = list(folder.glob("S/commit-*"))
+    for commit in commits:
+        of_this_version = commit.read_bytes()
+        assert of_this_version.startswith(b"larspark state 3\n")
+        commit.write_bytes(of_this_version.replace(b"state 3", b"state 2", 1))
+    before = {path: path.read_bytes() for path in (*commits, folder / "out")}
+    said = told(folder, *words)
+    assert said.startswith(
+        "error L407: the saved state has the format `larspark state 2`; "
+        "this version reads `larspark state 3`"
+    )
+    assert {path: path.read_bytes() for path in before} == before
+
+
 # amqtt forgets the session of a client whose connection breaks.
 PERSISTENT = MOSQUITTO or shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin")
 

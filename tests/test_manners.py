@@ -162,7 +162,7 @@ def test_check_speaks_plainly_unless_asked_for_everything(folder: Path) -> None:
     )
     seen = at_a_terminal(folder, "check", "plain.lars").replace("\r", "").splitlines()
     assert seen == [
-        "engine          interval, the fastest one: there is one answer at every time point",
+        "engine          interval, the fastest one, as there is one answer at every time point",
         "looks back      3 min: 3 time points",
         "reads           temp/2",
         "background      site/1",

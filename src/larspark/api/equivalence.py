@@ -11,7 +11,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Constant, Term, Variable, Wildcard
 from larspark.language import rule_text, tree
 from larspark.language.nodes import subterms, term_variables, terms, walk
-from larspark.meaning.equivalence import Kind, Pair, compare, derived_atoms
+from larspark.meaning.counterexamples import Kind, Pair, compare, derived_atoms
 from larspark.run.prepare import ground_atoms, prepare
 from larspark.run.protocol import Settings
 

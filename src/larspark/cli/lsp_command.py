@@ -11,7 +11,7 @@ from larspark.cli.app import app
 def lsp() -> None:
     """Speak the language server protocol on standard input and output; editors start this."""
     try:
-        from larspark.lsp.server import serve
+        from larspark.lsp.language_server import serve
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise

@@ -383,6 +383,9 @@ class GroupWindow(Window):
     def trace(self) -> int:
         return self.each.trace
 
+    def ungrouped(self) -> Window:
+        return self.each
+
     def text(self) -> str:
         return self.each.text()
 

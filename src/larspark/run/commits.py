@@ -15,7 +15,14 @@ from typing import Any
 from larspark.base.disk import Disk
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.session import read_session
-from larspark.run.state import MALFORMED, SavedState, State, refused, whole_number
+from larspark.run.state import (
+    MALFORMED,
+    EarlierFormatError,
+    SavedState,
+    State,
+    refused,
+    whole_number,
+)
 
 _KIND = "run"
 _KEPT = 3
@@ -109,9 +116,9 @@ class Commits:
         for path in reversed(files):
             try:
                 return Commit.from_bytes(path.read_bytes())
-            except LarsparkError as error:
-                if _of_another_version(error):
-                    raise
+            except EarlierFormatError:
+                raise
+            except LarsparkError:
                 self.damaged.append(path.name)
             except OSError as error:
                 raise self._unusable(error) from None
@@ -137,10 +144,6 @@ class Commits:
     def _unusable(self, error: OSError) -> LarsparkError:
         why = error.strerror or str(error)
         return LarsparkError(Problem("L430", f"cannot use the state in {self._directory}: {why}"))
-
-
-def _of_another_version(error: LarsparkError) -> bool:
-    return any("has the format" in problem.message for problem in error.problems)
 
 
 def _lock(descriptor: int) -> bool:

@@ -1,6 +1,6 @@
 """The evaluator of the definitions as an engine: slow, exact, for every program."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from larspark.analysis.checked import Checked
@@ -15,6 +15,9 @@ from larspark.run.state import State, atom_fields, atom_of, optional_time, time_
 
 class OracleEngine(ListedModels):
     """Keeps all elements, and evaluates the definitions anew at every time point."""
+
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
     def __init__(self, checked: Checked, background: Iterable[Atom], settings: Settings) -> None:
         self._checked = checked

@@ -127,6 +127,14 @@ class Engine(Protocol):
     def brave(self, at: int) -> Model | None:
         """What at least one answer stream at a time point holds; None without one."""
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a user should know about the run, such as that it follows one of several models."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the data gave that the program does not handle."""
+
     def stats(self) -> dict[str, int]:
         """What the engine holds and has done, by name; each engine counts what matters to it."""
 
@@ -180,7 +188,8 @@ Obstacles: TypeAlias = Callable[[Checked, Settings], Iterable[Problem]]
 class EngineKind:
     """An engine by name, and what it can do.
 
-    `obstacles` gives what in a program the engine cannot run, `runs` says in words what it can.
+    `obstacles` gives what in a program the engine cannot run; `runs` says why `auto` takes it when
+    nothing stands in its way.
     """
 
     name: str

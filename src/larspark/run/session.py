@@ -138,12 +138,12 @@ class Session:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the run, such as that it follows one of several models."""
-        return tuple(getattr(self.engine, "notes", ()))
+        return tuple(self.engine.notes)
 
     @property
     def warnings(self) -> list[str]:
-        """What the data gave that the program does not handle; only `interval` looks for it."""
-        return list(getattr(self.engine, "warnings", ()))
+        """What the data gave that the program does not handle."""
+        return list(self.engine.warnings)
 
     def append_atoms(self, t: int, atoms: Sequence[Atom]) -> PointBatch:
         """Take in what happened at t; the same as a batch of these atoms, in less time."""

@@ -36,6 +36,10 @@ _TYPES: dict[str, np.dtype[Any]] = {"i8": np.dtype("<i8"), "u1": np.dtype("u1")}
 MALFORMED = (ValueError, KeyError, TypeError, IndexError, AttributeError)
 
 
+class EarlierFormatError(LarsparkError):
+    """The saved state of an earlier version, which this one does not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """Plain values by name, and arrays by name."""
@@ -99,7 +103,8 @@ def _check_format(data: bytes) -> None:
         raise refused("this is no saved state of larspark")
     message = f"the saved state has the format `{earlier[1].decode()}`"
     hint = "restore it with the version that saved it, or run the program over the stream again"
-    raise LarsparkError(Problem("L407", f"{message}; this version reads `{_FORMAT}`", hint=hint))
+    message = f"{message}; this version reads `{_FORMAT}`"
+    raise EarlierFormatError(Problem("L407", message, hint=hint))
 
 
 def _read(body: bytes, attached: bytes) -> SavedState:

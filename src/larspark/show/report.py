@@ -82,7 +82,7 @@ def summary_text(checked: Checked, engine: str, reason: str) -> str:
     """What a user wants to know first: engine, time, inputs and output."""
     return _table(
         [
-            ("engine", [f"{engine}, {_plainly(engine, reason)}"]),
+            ("engine", [f"{engine}, {reason}"]),
             ("looks back", [_duration(checked, checked.lookback)]),
             *([("looks ahead", [_future(checked)])] if checked.future_heads else []),
             ("reads", [_listed(checked.inputs)]),
@@ -90,12 +90,6 @@ def summary_text(checked: Checked, engine: str, reason: str) -> str:
             ("derives", [_listed(checked.shown)]),
         ]
     )
-
-
-def _plainly(engine: str, reason: str) -> str:
-    if engine == "interval":
-        return "the fastest one: there is one answer at every time point"
-    return reason
 
 
 def _duration(checked: Checked, lookback: Lookback) -> str:

@@ -10,7 +10,7 @@ from larspark.language.tree import AggregateFunction
 from larspark.logic.aggregates import aggregate_value
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, KEYS, TO, Ints
-from larspark.run.interval.nodes import Node
+from larspark.run.interval.network_nodes import Node
 from larspark.run.interval.run_clock import Clock
 
 _Key = tuple[int, ...]

@@ -12,7 +12,7 @@ from larspark.run.interval import store as store_module
 from larspark.run.interval.interval_answers import Outputs
 from larspark.run.interval.kernels.expire import drop_rows, expire_rows
 from larspark.run.interval.kernels.layout import NONE, Ints
-from larspark.run.interval.nodes import Distinct
+from larspark.run.interval.network_nodes import Distinct
 from larspark.run.interval.row_programs import projection
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import Store

@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
@@ -86,6 +86,8 @@ class SteppingEngine(ABC):
     An evaluation that does not end within the time limit leaves the output before it standing.
     `note` is called once for each text that a user should know; the texts are also in `notes`.
     """
+
+    warnings: Sequence[str] = ()
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ from larspark.run.interval.kernels.saved_groups import (
     load_groups,
     take_members,
 )
-from larspark.run.interval.nodes import Node, State
+from larspark.run.interval.network_nodes import Node, State
 from larspark.run.interval.row_programs import all_columns
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import grown

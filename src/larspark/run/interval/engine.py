@@ -86,6 +86,11 @@ class IntervalEngine(ListedModels):
         return other
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing: there is one answer stream, and no limit."""
+        return ()
+
+    @property
     def warnings(self) -> list[str]:
         """Comparisons and arithmetic that a user should know of."""
         return self._constants.diagnostics.warnings()

@@ -34,7 +34,7 @@ from larspark.run.interval.body_steps import (
 )
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import KEYS, Ints
-from larspark.run.interval.nodes import Distinct
+from larspark.run.interval.network_nodes import Distinct
 from larspark.run.interval.row_programs import (
     RowProgram,
     Step,

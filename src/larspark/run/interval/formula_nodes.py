@@ -23,7 +23,7 @@ from larspark.run.interval.kernels.layout import FROM, TO, Ints
 from larspark.run.interval.kernels.scan import KEEP, NOW, RUN, WINDOW
 from larspark.run.interval.key_columns import KeyColumns, key_columns
 from larspark.run.interval.network import Network, PinnedBackground
-from larspark.run.interval.nodes import (
+from larspark.run.interval.network_nodes import (
     Distinct,
     Fan,
     Keeper,

@@ -14,7 +14,7 @@ from larspark.plan.printed import keys_text, seen_text
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import NONE, TO
 from larspark.run.interval.kernels.scan import EQUAL, KEEP, PICK_TIME, TIME
-from larspark.run.interval.nodes import Patterns, Reader, ScanNode
+from larspark.run.interval.network_nodes import Patterns, Reader, ScanNode
 from larspark.run.interval.row_programs import Window, row_program
 
 

@@ -13,7 +13,7 @@ from larspark.run.interval.columns_of_codes import atoms_of, texts_of
 from larspark.run.interval.kernels.addressing import address_of
 from larspark.run.interval.kernels.expire import expire_stores
 from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
-from larspark.run.interval.nodes import Distinct, cut_rows
+from larspark.run.interval.network_nodes import Distinct, cut_rows
 from larspark.run.interval.store import Store
 from larspark.run.interval.tick_changes import TickChanges, flat_changes
 from larspark.run.protocol import Change, Point

@@ -94,7 +94,7 @@ INTERVAL = EngineKind(
     "interval",
     _make,
     obstacles,
-    "one answer stream, and every formula maps to intervals",
+    "the fastest one, as there is one answer at every time point",
     stages=True,
     steps=True,
 )

@@ -14,7 +14,7 @@ from larspark.run.interval.firing import Firing, Head, Tally
 from larspark.run.interval.interval_answers import Outputs
 from larspark.run.interval.kernels.layout import FOREVER, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
-from larspark.run.interval.nodes import Distinct, Fan, Keeper, Spread, State
+from larspark.run.interval.network_nodes import Distinct, Fan, Keeper, Spread, State
 from larspark.run.interval.recomputed_windows import RecomputedWindows
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.session_windows import TupleNode

@@ -38,7 +38,7 @@ from larspark.run.interval.interning import Constants
 from larspark.run.interval.interval_answers import Outputs
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO
 from larspark.run.interval.network import Memory, Network, Recomputed, Recursion, RememberedRows
-from larspark.run.interval.nodes import Distinct, Fan, Keeper
+from larspark.run.interval.network_nodes import Distinct, Fan, Keeper
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.stage_exchange import StageExchange
 from larspark.run.protocol import Derived

@@ -42,7 +42,7 @@ from larspark.run.interval.kernels.scan import (
 )
 from larspark.run.interval.network import Memory, Network, Recomputed, Recursion, Stage
 from larspark.run.interval.network_builder import Builder
-from larspark.run.interval.nodes import Distinct, Fan, Keeper, Runs, ScanNode, Spread, Sweep
+from larspark.run.interval.network_nodes import Distinct, Fan, Keeper, Runs, ScanNode, Spread, Sweep
 from larspark.run.interval.row_programs import RowProgram, Step
 from larspark.run.interval.run_clock import Clock
 from larspark.run.protocol import Settings

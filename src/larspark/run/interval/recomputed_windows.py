@@ -27,7 +27,7 @@ from larspark.plan.operators import Contents
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
-from larspark.run.interval.nodes import Node, State
+from larspark.run.interval.network_nodes import Node, State
 from larspark.run.interval.restored import require
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.tuple_windows import Arrived
@@ -464,12 +464,8 @@ def _looks_ahead(window: Window) -> bool:
 
 def _is_cut(window: Window, only_elements: bool) -> bool:
     """Does cutting the stream at its beginning cut what the window leaves, and nothing else?"""
-    match window:
-        case TimeWindow():
-            return not window.bounds.hops
-        case TupleWindow():
-            return True
-        case SessionWindow() | GroupWindow():
-            return only_elements and not window.counts_hidden
-        case _:
-            return window.filters is not None
+    if window.bounds is not None:
+        return not window.bounds.hops
+    if window.filters is not None or window.tuples_back is not None:
+        return True
+    return only_elements and window.selects_input and not window.counts_hidden

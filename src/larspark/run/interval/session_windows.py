@@ -28,7 +28,7 @@ from larspark.run.interval.kernels.session_groups import (
     reopen_sessions,
     session_arrivals,
 )
-from larspark.run.interval.nodes import Node, State
+from larspark.run.interval.network_nodes import Node, State
 from larspark.run.interval.recomputed_windows import RecomputedWindows
 from larspark.run.interval.restored import check_elements, require
 from larspark.run.interval.run_clock import Clock

@@ -19,7 +19,7 @@ from larspark.base.terms import Constant
 from larspark.run.interval.arrivals import Chunk
 from larspark.run.interval.interning import TABLE, Constants, decode, tags
 from larspark.run.interval.kernels.layout import FROM, TO, Ints
-from larspark.run.interval.nodes import Distinct, cut_rows
+from larspark.run.interval.network_nodes import Distinct, cut_rows
 from larspark.run.protocol import Derived
 
 _CONSTANTS = b"constants"

@@ -25,7 +25,7 @@ from larspark.run.interval.kernels.tick import (
     run_tick,
 )
 from larspark.run.interval.network import Network
-from larspark.run.interval.nodes import Distinct, Fan, Runs, ScanNode, Sweep
+from larspark.run.interval.network_nodes import Distinct, Fan, Runs, ScanNode, Sweep
 from larspark.run.interval.row_programs import RowProgram, Step, all_columns
 from larspark.run.interval.store import Store
 

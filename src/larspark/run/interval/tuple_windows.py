@@ -28,7 +28,7 @@ from larspark.run.interval.kernels.last_tuples import (
 from larspark.run.interval.kernels.layout import FOREVER, FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.key_columns import KeyColumns
-from larspark.run.interval.nodes import Node, Patterns, State
+from larspark.run.interval.network_nodes import Node, Patterns, State
 from larspark.run.interval.restored import check_elements, require
 from larspark.run.interval.run_clock import Clock
 from larspark.run.interval.store import grown

@@ -18,7 +18,7 @@ from larspark.language.tree import (
     Some,
     Windowed,
 )
-from larspark.language.windows import Bounds, GroupWindow, TupleWindow, Window
+from larspark.language.windows import Bounds, GroupWindow, Window
 from larspark.logic.binding import is_bound
 from larspark.logic.matching import Binding
 from larspark.logic.substitution import substitute
@@ -190,7 +190,8 @@ class NearMisses:
         """The element is old enough for a window, but not among those it keeps."""
         t, atom = self._evaluation.element(number)
         text = _brackets(part)
-        if not isinstance(part.window, TupleWindow):
+        most = part.window.ungrouped().tuples_back
+        if not (part.window.selects_input and most is not None):
             return Near((1, 0), f"@{time_text(t)} {atom_text(atom)} is not in {text}")
         window = ground_window(part.window, part.body, {})
         members = outer.bits & outer.universe.arrived
@@ -198,7 +199,7 @@ class NearMisses:
             members &= in_group(window, atom, self._support, outer)
         later = [n for n in numbers_of(members) if n > number]
         after = [n for n in later if self._evaluation.element(n).t <= self._evaluation.at]
-        kept = f"{text} keeps {part.window.past}"
+        kept = f"{text} keeps {most}"
         came = f"{count(len(after), 'tuple')} came after it and {kept}"
         return Near(
             (0, len(after)), f"the last {atom_text(atom)} was at {time_text(t)}, but {came}"

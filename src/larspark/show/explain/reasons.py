@@ -6,7 +6,7 @@ from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.terms import Wildcard
-from larspark.language.windows import GroupWindow, TupleWindow, Window
+from larspark.language.windows import GroupWindow, Window
 from larspark.logic.values import key_values
 from larspark.meaning.grounding import (
     Ground,
@@ -256,9 +256,9 @@ class _Finder:
             span = WindowSpan(text, inner.full.start, inner.full.end)
             self.reasons.windows[span] = None
         seeks = not views.negated and isinstance(body, _SEEKING)
-        each = window.each if isinstance(window, GroupWindow) else window
-        if seeks and isinstance(each, TupleWindow) and not each.looks_ahead:
-            self._crowd(window, each.past, inner.full, self.reasons.used & ~before, text)
+        each = window.ungrouped()
+        if seeks and each.tuples_back and not each.looks_ahead:
+            self._crowd(window, each.tuples_back, inner.full, self.reasons.used & ~before, text)
 
     def _crowd(self, window: Window, past: int, inner: Stream, used: int, text: str) -> None:
         """How many more tuples push the first of the used elements out of a window?"""
