@@ -145,7 +145,7 @@ def layers(checked: Checked) -> list[tuple[Rule, ...]]:
     aggregated = [_aggregated(rule) & checked.derived for rule in checked.rules]
     if not any(aggregated):
         return [checked.rules]
-    home = _components(checked)
+    home = component_numbers(dependency_graph(checked))
     level: dict[int, int] = {}
     # Components have larger numbers than those that they depend on.
     for number in range(max(home.values()) + 1):
@@ -173,8 +173,8 @@ def _aggregated(rule: Rule) -> frozenset[Signature]:
     )
 
 
-def _components(checked: Checked) -> dict[Signature, int]:
-    """The number of the component of every derived predicate; a rule derives into one."""
+def dependency_graph(checked: Checked) -> dict[Signature, dict[Signature, None]]:
+    """The derived predicates that each one depends on; those of one head depend on each other."""
     successors: dict[Signature, dict[Signature, None]] = {p: {} for p in sorted(checked.derived)}
     for edge in checked.edges:
         if edge.body in checked.derived:
@@ -183,7 +183,7 @@ def _components(checked: Checked) -> dict[Signature, int]:
         heads = sorted(head_predicates(rule.head))
         for one, other in zip(heads, heads[1:] + heads[:1], strict=True):
             successors[one].setdefault(other)
-    return component_numbers(successors)
+    return successors
 
 
 def decided(rules: Sequence[Rule]) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from larspark.analysis.checked import Checked
+from larspark.analysis.dependencies import dependency_graph
 from larspark.analysis.partition import (
     Key,
     Need,
@@ -326,15 +327,7 @@ class _Search:
 
 def _groups(checked: Checked) -> Iterator[frozenset[Signature]]:
     """The derived predicates in groups, each after what it needs; a rule derives into one group."""
-    successors: dict[Signature, dict[Signature, None]] = {p: {} for p in sorted(checked.derived)}
-    for edge in checked.edges:
-        if edge.body in checked.derived:
-            successors[edge.head].setdefault(edge.body)
-    for rule in checked.rules:
-        heads = sorted(head_predicates(rule.head))
-        for one, other in zip(heads, heads[1:] + heads[:1], strict=True):
-            successors[one].setdefault(other)
-    return strongly_connected(successors)
+    return strongly_connected(dependency_graph(checked))
 
 
 def _free(checked: Checked, groups: Sequence[frozenset[Signature]]) -> frozenset[Signature]:

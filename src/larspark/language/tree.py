@@ -3,9 +3,10 @@
 Trees are frozen and compare by content; the place they came from does not count.
 """
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
@@ -112,6 +113,16 @@ class AggregateElement:
     terms: tuple[Term, ...]
     conditions: tuple["Formula", ...]
 
+
+# The operators of comparisons between numbers, or between texts.
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 # The operators of comparisons with their sides exchanged.
 MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

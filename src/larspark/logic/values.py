@@ -7,10 +7,11 @@ comparison with it is true. Nor is one of the order between a number and a text.
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from larspark.base.atoms import Atom
 from larspark.base.terms import Arithmetic, Constant, Operation, Term, Variable, Wildcard, constant
+from larspark.language.tree import COMPARISONS
 from larspark.language.windows import Key
 from larspark.logic.traversal import key_term
 
@@ -120,22 +121,12 @@ def compare(comparison: str, left: Constant | None, right: Constant | None) -> b
         return False
     if isinstance(left, str) is not isinstance(right, str):
         return comparison == "!="
-    return _COMPARISONS[comparison](left, right)
+    return bool(COMPARISONS[comparison](left, right))
 
 
 def order_key(constant: Constant) -> tuple[bool, Constant]:
     """A sort key: numbers by value, then text by code points."""
     return isinstance(constant, str), constant
-
-
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def _minus(x: int | float, y: int | float | None = None) -> int | float:

@@ -146,34 +146,50 @@ class JoinedChanges:
         self._holding = set(map(atom_of, saved))
 
 
+class OpenIntervals:
+    """The intervals that reach to the end of the last piece, each with its begin."""
+
+    def __init__(self) -> None:
+        self.begins: dict[Atom, int] = {}
+        self.last = 0
+
+    def join(self, piece: Answers) -> Iterator[tuple[Atom, int, int]]:
+        """The maximal intervals that end before or within a piece, which follows the last one."""
+        before, self.begins = self.begins, {}
+        self.last = piece.last
+        for atom, start, end in piece.intervals():
+            begin = before.pop(atom, start) if start == piece.first else start
+            if end == piece.last:
+                self.begins[atom] = begin
+            else:
+                yield atom, begin, end
+        # What was open and is not continued ended with the piece before.
+        for atom, begin in before.items():
+            yield atom, begin, piece.first - 1
+
+    def close(self) -> Iterator[tuple[Atom, int, int]]:
+        """The open intervals, as if they ended with the last piece."""
+        return ((atom, begin, self.last) for atom, begin in self.begins.items())
+
+
 class JoinedIntervals:
     """Maximal intervals over all pieces, sorted by start, then by the atom's text."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, str, Atom, int]] = []
-        self._open: dict[Atom, int] = {}
+        self._open = OpenIntervals()
 
     def of(self, pieces: Iterable[Answers]) -> Iterator[tuple[Atom, int, int]]:
-        last = 0
+        joined = self._open
         for piece in pieces:
-            reopened: dict[Atom, int] = {}
-            for atom, start, end in piece.intervals():
-                begin = self._open.pop(atom, start) if start == piece.first else start
-                if end == piece.last:
-                    reopened[atom] = begin
-                else:
-                    self._add(begin, atom, end)
-            # What was open and is not continued ended with the piece before.
-            for atom, start in self._open.items():
-                self._add(start, atom, piece.first - 1)
-            self._open = reopened
-            last = piece.last
-            yield from self._ready(min(reopened.values(), default=last + 1))
-        for atom, begin in self._open.items():
-            self._add(begin, atom, last)
+            for interval in joined.join(piece):
+                self._add(*interval)
+            yield from self._ready(min(joined.begins.values(), default=piece.last + 1))
+        for interval in joined.close():
+            self._add(*interval)
         yield from self._ready(None)
 
-    def _add(self, begin: int, atom: Atom, end: int) -> None:
+    def _add(self, atom: Atom, begin: int, end: int) -> None:
         self._waiting.append((begin, atom_text(atom), atom, end))
 
     def _ready(self, horizon: int | None) -> Iterator[tuple[Atom, int, int]]:
@@ -190,13 +206,13 @@ class JoinedIntervals:
     def save(self) -> Any:
         """The intervals that wait or are open, as JSON values."""
         waiting = [[begin, end, *atom_fields(atom)] for begin, _, atom, end in self._waiting]
-        return [waiting, [[begin, *atom_fields(atom)] for atom, begin in self._open.items()]]
+        return [waiting, [[begin, *atom_fields(atom)] for atom, begin in self._open.begins.items()]]
 
     def restore(self, saved: Any) -> None:
         """Go on after the pieces before `save`."""
         waiting, still_open = saved
-        self._waiting, self._open = [], {}
+        self._waiting, self._open = [], OpenIntervals()
         for begin, end, *fields in waiting:
-            self._add(time_of(begin), atom_of(fields), time_of(end))
+            self._add(atom_of(fields), time_of(begin), time_of(end))
         for begin, *fields in still_open:
-            self._open[atom_of(fields)] = time_of(begin)
+            self._open.begins[atom_of(fields)] = time_of(begin)

@@ -13,6 +13,7 @@ from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.time_format import POINTS, TimeFormat
+from larspark.run.answers import OpenIntervals
 from larspark.run.hypothetical import Monitor
 from larspark.run.protocol import Answers, Model, Settings
 from larspark.run.replay import up_to
@@ -39,28 +40,18 @@ class DerivedRows:
 
     def __init__(self, keep: int | None = None) -> None:
         self._closed: list[tuple[Atom, int, int]] = []
-        self._open: dict[Atom, int] = {}
-        self._last = 0
+        self._open = OpenIntervals()
         self._keep = keep
 
     def add(self, piece: Answers) -> None:
         """Take in the next piece."""
-        reopened: dict[Atom, int] = {}
-        for atom, start, end in piece.intervals():
-            begin = self._open.pop(atom, start) if start == piece.first else start
-            if end == piece.last:
-                reopened[atom] = begin
-            else:
-                self._closed.append((atom, begin, end))
-        self._closed += [(atom, begin, piece.first - 1) for atom, begin in self._open.items()]
-        self._open, self._last = reopened, piece.last
+        self._closed += self._open.join(piece)
         if self._keep is not None and len(self._closed) > 2 * self._keep:
             del self._closed[: -self._keep]
 
     def tracks(self) -> list[Track]:
         """All intervals so far."""
-        still = [(atom, begin, self._last) for atom, begin in self._open.items()]
-        return interval_tracks([*self._closed, *still])
+        return interval_tracks([*self._closed, *self._open.close()])
 
 
 @dataclass(frozen=True, slots=True)

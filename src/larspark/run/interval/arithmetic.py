@@ -4,14 +4,14 @@ Columns of integers and floats are calculated as a whole; the few rows that need
 huge numbers) one by one. A mask marks rows without a value.
 """
 
-import operator
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larspark.base.terms import Operation, Term, Variable, Wildcard
+from larspark.language.tree import COMPARISONS
 from larspark.logic.values import calculate, compare
 from larspark.run.interval.interning import (
     FLOAT,
@@ -76,11 +76,11 @@ def decide(comparison: str, left: Values, right: Values, constants: Constants) -
     """Decide a comparison in every row; where it has no value it is not true."""
     valid = left.both(right)
     if comparison in ("=", "!="):
-        true: Mask = _COMPARISONS[comparison](left.codes, right.codes)
+        true: Mask = COMPARISONS[comparison](left.codes, right.codes)
         return Verdict(true if valid is None else true & valid, valid)
     if not (tags(left.codes) | tags(right.codes)).any():
         # Codes of integers are ordered like the integers.
-        true = _COMPARISONS[comparison](left.codes, right.codes)
+        true = COMPARISONS[comparison](left.codes, right.codes)
         return Verdict(true if valid is None else true & valid, valid)
     return _in_order(comparison, left.codes, right.codes, valid, constants)
 
@@ -91,7 +91,7 @@ def _in_order(
     """Decide an order where not all constants are integers; numbers and texts have none."""
     exact = _is_exact(left) & _is_exact(right)
     true = np.zeros(len(left), bool)
-    true[exact] = _COMPARISONS[comparison](_floats(left[exact]), _floats(right[exact]))
+    true[exact] = COMPARISONS[comparison](_floats(left[exact]), _floats(right[exact]))
     valued = np.ones(len(left), bool) if valid is None else valid.copy()
     for row in np.flatnonzero(~exact & valued).tolist():
         one, other = constants.decode(int(left[row])), constants.decode(int(right[row]))
@@ -101,16 +101,6 @@ def _in_order(
             valued[row] = False
             constants.diagnostics.add_mixed(comparison, one, other)
     return Verdict(true & valued, None if valued.all() else valued)
-
-
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def _is_exact(codes: Ints) -> Mask:

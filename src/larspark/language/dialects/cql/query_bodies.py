@@ -23,7 +23,6 @@ from larspark.language.dialects.cql.query_scope import (
     Relation,
     Scope,
     substitute,
-    variables_of,
 )
 from larspark.language.dialects.cql.query_tree import (
     Column,
@@ -35,6 +34,7 @@ from larspark.language.dialects.cql.query_tree import (
     Rows,
     Select,
 )
+from larspark.language.nodes import term_variables
 from larspark.language.source import Source as Text
 from larspark.language.tree import (
     Aggregate,
@@ -319,7 +319,7 @@ def _columns_of(expression: object) -> Iterator[Column]:
 
 def _variables(terms: Iterable[Term]) -> Iterator[Variable]:
     for term in terms:
-        yield from variables_of(term)
+        yield from term_variables(term)
 
 
 def _window_keys(formula: Formula) -> Iterator[Variable]:
@@ -348,7 +348,7 @@ def _formula_variables(formula: Formula) -> Iterator[Variable]:
         case Comparison(_, left, right):
             yield from _variables((left, right))
         case At(time, inner):
-            yield from variables_of(time)
+            yield from term_variables(time)
             yield from _formula_variables(inner)
         case _:
             below = getattr(formula, "body", None)

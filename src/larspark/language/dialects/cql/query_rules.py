@@ -25,7 +25,7 @@ from larspark.language.dialects.cql.query_bodies import (
     column_variables,
 )
 from larspark.language.dialects.cql.query_conditions import calls
-from larspark.language.dialects.cql.query_scope import Scope, variables_of
+from larspark.language.dialects.cql.query_scope import Scope
 from larspark.language.dialects.cql.query_tree import (
     AggregateCall,
     Declared,
@@ -39,6 +39,7 @@ from larspark.language.dialects.cql.query_tree import (
     Streamed,
     StreamOperator,
 )
+from larspark.language.nodes import term_variables
 from larspark.language.tree import (
     Aggregate,
     AggregateElement,
@@ -290,4 +291,4 @@ def _columns(items: Sequence[Item], kinds: Sequence[Kind]) -> Columns:
 
 def _within(value: tuple[Term, Kind], grouped: Iterable[tuple[Term, Kind] | None]) -> bool:
     groups = {entry[0] for entry in grouped if entry is not None}
-    return all(variable in groups for variable in variables_of(value[0]))
+    return all(variable in groups for variable in term_variables(value[0]))

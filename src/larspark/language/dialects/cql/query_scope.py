@@ -257,14 +257,6 @@ def substitute(term: Term, changes: Mapping[Variable, Term]) -> Term:
     return term
 
 
-def variables_of(term: Term) -> Iterator[Variable]:
-    if isinstance(term, Variable):
-        yield term
-    elif isinstance(term, Arithmetic):
-        for arg in term.args:
-            yield from variables_of(arg)
-
-
 def _numbered(name: str) -> Iterator[str]:
     yield name
     for number in count(2):

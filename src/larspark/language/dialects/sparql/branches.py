@@ -3,10 +3,11 @@
 A UNION and an OPTIONAL give several branches, so that no variable is ever half bound.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from larspark.base.terms import Arithmetic, Term, Variable
+from larspark.base.terms import Term, Variable
+from larspark.language.nodes import term_variables
 from larspark.language.tree import Aggregate, At, AtomFormula, Comparison, Formula, Some, Windowed
 
 # A query with more branches than this is refused.
@@ -48,14 +49,6 @@ def limited(branches: Iterable[Branch]) -> list[Branch]:
         if len(found) > MAX_BRANCHES:
             raise TooManyBranchesError
     return found
-
-
-def term_variables(term: Term) -> Iterator[Variable]:
-    if isinstance(term, Variable):
-        yield term
-    elif isinstance(term, Arithmetic):
-        for arg in term.args:
-            yield from term_variables(arg)
 
 
 def positive_variables(body: Iterable[Formula]) -> set[Variable]:

@@ -1,6 +1,5 @@
 """SPARQL's algebra, as rdflib gives it, to branches and rules."""
 
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, product
 from typing import Any
@@ -19,9 +18,10 @@ from larspark.language.dialects.sparql.branches import (
     Branch,
     limited,
     positive_variables,
-    term_variables,
 )
+from larspark.language.nodes import term_variables
 from larspark.language.tree import (
+    COMPARISONS,
     NEGATED,
     Aggregate,
     AggregateElement,
@@ -35,14 +35,6 @@ from larspark.language.tree import (
 )
 
 UNBOUND = "undef"
-_DECIDED = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 # The literals of one alternative of a condition.
 Alternative = tuple[Formula, ...]
 # The triples of a graph as a literal; the graph is None for the default graph.
@@ -336,7 +328,7 @@ class Patterns:
                 self.orders_variables = True
                 left = Arithmetic("+", (left, 0))
         if isinstance(left, int | float) and isinstance(right, int | float):
-            return [()] if _DECIDED[symbol](left, right) else []
+            return [()] if COMPARISONS[symbol](left, right) else []
         return [(Comparison(symbol, left, right, self._span),)]
 
     def _value(self, expr: Any, branch: Branch) -> Term | None:
