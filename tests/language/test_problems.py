@@ -320,7 +320,7 @@ MESSAGES = (
     ),
     (
         "a :- always p [5].",
-        """t.lars:1:6: error L119: `always` before an atom with a window behind it can be read in \
+        """t.lars:1:6: error L119: `always` before an atom with a window after it can be read in \
 two ways
   1 | a :- always p [5].
     |      ^^^^^^^^^^^^

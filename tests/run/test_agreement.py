@@ -25,7 +25,7 @@ from larspark.run.session import Session
 PAIRS = int(os.environ.get("LARSPARK_PAIRS", "20000"))
 SEED = int(os.environ.get("LARSPARK_SEED", "0")) * 1_000_000_000
 CHUNKS = 20
-# Solving takes longer than working intervals off.
+# Solving takes longer than evaluating intervals.
 SHARE = {"interval": 1.0, "asp": 0.1, "tms": 0.1}
 SIGNATURES = {Signature(name, arity) for name, arity in BACKGROUND.items()}
 

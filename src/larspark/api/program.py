@@ -36,7 +36,7 @@ class Report:
         return self.checked.problems
 
     def plan(self) -> str:
-        """How the interval engine works the rules off; raises what stands in the way."""
+        """The plan by which the interval engine evaluates the rules; raises what it cannot run."""
         return plan_text(plan(self.checked))
 
     def network(self) -> str:

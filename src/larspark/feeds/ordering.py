@@ -129,7 +129,7 @@ class RowOrder:
         yield RowBatch(rows[(len(rows) - 1) // size * size :], last_t)
 
     def checkpoint(self) -> dict[str, Any]:
-        """The latest time that was heard of, and the facts held back, between two releases."""
+        """The latest time so far, and the facts held back, between two releases."""
         return {"newest": self._newest, "held back": held_back(self._waiting)}
 
     def resume(self, checkpoint: Mapping[str, Any]) -> None:

@@ -237,7 +237,7 @@ class _Lines:
             why = str(error).split("\n")[0][:120]
             raise Refused("L316", f"the line is no quad: {why}") from None
         if parser.line:
-            raise Refused("L316", "the line goes on behind the quad")
+            raise Refused("L316", "there is text after the quad")
         return subject, predicate, object_, graph
 
 

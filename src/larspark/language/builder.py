@@ -344,7 +344,7 @@ def _unambiguous(children: Children) -> Children:
     operator, body = children
     if isinstance(body, ShortPiece) and body.bare:
         word, atom = operator.text, body.atom.atom.predicate
-        message = f"`{word}` before an atom with a window behind it can be read in two ways"
+        message = f"`{word}` before an atom with a window after it can be read in two ways"
         hint = f"write `[...] {word} {atom}` or `{word} [...] some {atom}`"
         operator.source.report("L119", message, span_between(operator, body.last), hint)
     return children

@@ -141,7 +141,7 @@ class FormulaPiece(Piece):
 
 
 class ShortPiece(Piece):
-    """`p(X) [5]`: an atom, and the window behind it."""
+    """`p(X) [5]`: an atom, and the window after it."""
 
     __slots__ = ("atom", "window")
 

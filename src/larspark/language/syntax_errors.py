@@ -177,7 +177,7 @@ def _misplaced_aggregate(token: Token, before: Sequence[Token], after: Sequence[
         name.source.report("L128", "an aggregate cannot stand in a head", name.span, hint)
     else:
         message = "an aggregate is a literal of its own and cannot stand inside a formula"
-        hint = "write a `,` before and behind it, or give it a rule of its own"
+        hint = "write a `,` before and after it, or give it a rule of its own"
         name.source.report("L128", message, name.span, hint)
     return True
 

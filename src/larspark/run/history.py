@@ -33,7 +33,7 @@ class History:
         return other
 
     def append(self, batch: AnyBatch) -> None:
-        """Take a batch in, and let go of those that no window sees from its time on."""
+        """Take a batch in, and drop those that no window sees from its time on."""
         last_t, batches = batch.last_t, self._batches
         if last_t is None:
             return

@@ -26,7 +26,7 @@ def replay(
 ) -> Iterator[Answers]:
     """The answers for the whole timeline, in pieces that follow one another.
 
-    A time point is answered when a later one is heard of: until then elements may still come.
+    A time point is answered when time moves past it: until then elements may still come.
     With hindsight nothing is answered before everything was read. The last time point is `to`, or
     else that of the batches and of the program's own elements. When the batches are over, `further`
     may say that time has not come further than they have. Every batch is shown to `seen` first.

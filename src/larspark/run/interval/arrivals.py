@@ -1,4 +1,4 @@
-"""Elements on their way into the network: coded, in order, cut where time is."""
+"""The input of the network: elements coded, in order of time, held until their time point."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar

@@ -1,4 +1,4 @@
-"""The interval engine: stratified programs, worked off as intervals of evaluation time."""
+"""The interval engine: stratified programs, whose atoms hold over intervals of time."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias

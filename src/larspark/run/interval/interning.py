@@ -68,7 +68,7 @@ class Constants:
 
     @property
     def values(self) -> Sequence[Constant]:
-        """The constants by place, as answers keep them; free places hold anything."""
+        """The constants by place, as answers keep them; free slots hold anything."""
         return self._list if self._lazy is None else self._lazy
 
     def code(self, value: Constant) -> int:
@@ -209,7 +209,7 @@ class Constants:
         return list(map(int, self._free[: self._vacant]))
 
     def saved(self) -> list[Constant]:
-        """The constants by place; free places hold an empty text."""
+        """The constants by place; free slots hold an empty text."""
         held = np.ones(len(self.values), bool)
         held[self._free[: self._vacant]] = False
         places = np.flatnonzero(held).tolist()

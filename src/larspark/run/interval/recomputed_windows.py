@@ -154,7 +154,7 @@ class RecomputedWindows:
         while number < len(self._steps):
             window, position, patterns = self._steps[number]
             if position is not None and position not in positions:
-                # In settled windows the past has been seen from before.
+                # In windows that no later evaluation changes, the past has been seen before.
                 settled = position == 0 and self._settled is not None
                 for at in _points(view.during(t, t) if settled else view):
                     positions[position] = at

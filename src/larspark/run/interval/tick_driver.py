@@ -1,4 +1,4 @@
-"""A network as tables for the kernel that works off a time point in one call."""
+"""A network as tables for the kernel that runs a time point in one call."""
 
 import ctypes
 from collections.abc import Callable, Sequence

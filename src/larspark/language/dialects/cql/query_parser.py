@@ -1,4 +1,4 @@
-"""CQL: text to statements. What is not supported is named, and reading goes on behind it."""
+"""CQL: text to statements. What is not supported is named; parsing continues after it."""
 
 from collections.abc import Iterator
 from typing import Literal, cast, get_args

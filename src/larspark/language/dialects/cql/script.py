@@ -107,7 +107,7 @@ class _Script:
 
     def _unnamed(self, view: View) -> None:
         message = "a `vquery :` needs a name"
-        hint = "write `vtable : register stream NAME (columns);` behind it"
+        hint = "write `vtable : register stream NAME (columns);` after it"
         self._text.report("L152", message, view.span, hint)
 
     def _register(self, statement: Register) -> None:
