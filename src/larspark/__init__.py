@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from larspark.api import (
     Answer,
@@ -27,6 +28,9 @@ from larspark.feeds.live import LiveStream
 from larspark.meaning.window_functions import register_window
 from larspark.run.protocol import Model
 from larspark.show.notebook import Stream
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
 
 __version__ = "0.1.0"
 
@@ -64,3 +68,10 @@ def __getattr__(name: str) -> ModuleType:
     if name == "spark":
         return import_module("larspark.spark")
     raise AttributeError(f"module `larspark` has no attribute `{name}`")
+
+
+def load_ipython_extension(shell: "InteractiveShell") -> None:
+    """`%load_ext larspark` in a notebook: cells may begin with `%%lars`."""
+    from larspark.api.notebook_cells import register_cells
+
+    register_cells(shell)

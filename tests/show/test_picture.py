@@ -100,6 +100,10 @@ def test_notebooks_show_streams_answers_and_pictures() -> None:
     assert drawn is not None
     assert "serviced(m1)" in drawn
     assert lp.show(PROGRAM, stream())._repr_svg_() == lp.show(PROGRAM, stream()).to_svg()
+    assert "temp(m1," in stream()._repr_html_()
+    cell = lp.show(PROGRAM, stream())._repr_html_()
+    assert cell.startswith("<iframe srcdoc=")
+    assert 'sandbox="allow-scripts"' in cell
     reasoner = lp.Reasoner(PROGRAM)
     reasoner.append(1, ["temp(m1,95)"])
     (answer,) = reasoner.advance(1)
@@ -110,9 +114,11 @@ def test_looking_at_a_stream_leaves_it_as_it_is() -> None:
     watched = stream()
     list(watched.elements())
     watched._repr_svg_()
+    watched._repr_html_()
     assert watched.facts == 4
     once = io.BytesIO(b'{"t": 1, "atom": "p"}\n')
     once.seekable = lambda: False
     fleeting = lp.Stream.read(once, format="jsonl")
     assert fleeting._repr_svg_() is None
+    assert fleeting._repr_html_() is None
     assert len(list(fleeting.elements())) == 1

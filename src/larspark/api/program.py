@@ -22,7 +22,7 @@ from larspark.run.session import Session
 from larspark.show.report import report_json, report_text, summary_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What is known about a program before it runs."""
 
@@ -52,6 +52,9 @@ class Report:
 
     def __str__(self) -> str:
         return report_text(self.checked, *self.choice)
+
+    def __repr__(self) -> str:
+        return "\n".join([*(problem.render() for problem in self.problems), self.summary()])
 
 
 class Program:
@@ -112,6 +115,9 @@ class Program:
     def text(self) -> str:
         """The program in its one normalized form."""
         return program_text(self.syntax)
+
+    def __str__(self) -> str:
+        return self.text
 
     @property
     def tick(self) -> int | None:

@@ -8,7 +8,7 @@ from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import AnyBatch
 from larspark.feeds.time_format import TimeFormat, TimeValue
 from larspark.show.svg import safe
-from larspark.show.timeline.picture import Scene, picture_stream
+from larspark.show.timeline.picture import Picture, Scene, picture_stream
 
 
 def answer_html(
@@ -46,14 +46,22 @@ FACTS_SHOWN = 20_000
 class Stream(feeds.Stream):
     """A stream that notebooks draw as a timeline."""
 
+    def _repr_html_(self) -> str | None:
+        picture = self._picture()
+        return None if picture is None else picture._repr_html_()
+
     def _repr_svg_(self) -> str | None:
+        picture = self._picture()
+        return None if picture is None else picture.to_svg()
+
+    def _picture(self) -> Picture | None:
         # A source that can be read only once is not read for display.
         if not self.lasting:
             return None
         # Another stream, so that the counts of the last read stay as they are.
         stream = self._again(self.options)
         times = TimeFormat(self.options.tick, applies=lambda: stream.timestamps)
-        return picture_stream(_beginning(stream), Scene(), times).to_svg()
+        return picture_stream(_beginning(stream), Scene(), times)
 
 
 def _beginning(stream: feeds.Stream) -> Iterator[AnyBatch]:

@@ -83,7 +83,7 @@ def explain(
     return replace(proof, until=find_until(known, proof))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Why an atom holds, or why it does not."""
 
@@ -140,6 +140,8 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(self.lines(people=False))
+
+    __repr__ = __str__
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

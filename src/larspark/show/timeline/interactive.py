@@ -16,8 +16,12 @@ from larspark.show.timeline.tracks import Track
 # The scripts and styles of the timeline.
 FOLDER = Path(__file__).parent
 MOST_BANDS = 40
-# A file holds at most so many points and bars; more of them are put together.
+# A file holds at most so many points and bars; more of them are put together. A notebook keeps all
+# its pictures in one file.
 MOST_SPANS = 200_000
+NOTEBOOK_SPANS = 20_000
+# The heights of rows in the script.
+_ROW, _CURVE = 24, 44
 
 _STYLE = """
 html, body { margin: 0; height: 100%; background: #ffffff; color: #111827; }
@@ -38,11 +42,29 @@ timeline.refresh(data.extent);
 
 
 def timeline_page(tracks: Sequence[Track], times: TimeFormat, title: str, program: str = "") -> str:
-    """The HTML file of a timeline, with the text of the program below it.
+    """The HTML file of a timeline, with the text of the program below it."""
+    return _page(Levels(tracks, MOST_BANDS), times, MOST_SPANS, title, program)
 
-    Nothing in it is loaded from elsewhere, and only its own script can run.
+
+def timeline_cell(tracks: Sequence[Track], times: TimeFormat) -> str:
+    """The timeline as the output of a notebook cell.
+
+    It stands in a frame of its own, whose script can neither read nor change the notebook.
     """
     levels = Levels(tracks, MOST_BANDS)
+    rows = sum(_CURVE if band.kind == "curve" else _ROW for band in levels.bands)
+    page = _page(levels, times, NOTEBOOK_SPANS)
+    style = f"width: 100%; height: {min(480, 70 + rows)}px; border: 0"
+    return (
+        f'<iframe srcdoc="{safe(page)}" sandbox="allow-scripts" title="timeline" style="{style}">'
+        "</iframe>"
+    )
+
+
+def _page(
+    levels: Levels, times: TimeFormat, most_spans: int, title: str = "", program: str = ""
+) -> str:
+    """A page from which nothing is loaded from elsewhere, and on which only its own script runs."""
     scripts = [(FOLDER / "timeline.js").read_text("utf-8"), _START]
     styles = [(FOLDER / "timeline.css").read_text("utf-8"), _STYLE]
     policy = (
@@ -51,7 +73,7 @@ def timeline_page(tracks: Sequence[Track], times: TimeFormat, title: str, progra
     )
     data = {
         "extent": levels.extent,
-        "rows": _rows(levels),
+        "rows": _rows(levels, most_spans),
         "format": time_fields(times, levels.extent),
     }
     # In a script, `<` could begin its end.
@@ -60,11 +82,13 @@ def timeline_page(tracks: Sequence[Track], times: TimeFormat, title: str, progra
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{safe(policy)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{safe(title)}</title>",
+        f"<title>{safe(title or 'timeline')}</title>",
         *(f"<style>{style}</style>" for style in styles),
         "</head><body>",
-        f"<h1>{safe(title)}</h1><main></main>",
     ]
+    if title:
+        lines.append(f"<h1>{safe(title)}</h1>")
+    lines.append("<main></main>")
     if program:
         lines.append(f"<details><summary>Program</summary><pre>{safe(program)}</pre></details>")
     lines.append(f'<script type="application/json" id="data">{encoded}</script>')
@@ -83,9 +107,9 @@ def _hashes(texts: Sequence[str]) -> str:
     return " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
-def _rows(levels: Levels) -> list[dict[str, Any]]:
-    """All bands with all they hold, or as much detail as a file may have."""
-    share = MOST_SPANS // max(1, len(levels.bands))
+def _rows(levels: Levels, most_spans: int) -> list[dict[str, Any]]:
+    """All bands with all they hold, or with as many points and bars as there may be."""
+    share = most_spans // max(1, len(levels.bands))
     return [
         {
             "label": band.label,

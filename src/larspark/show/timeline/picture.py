@@ -22,10 +22,10 @@ from larspark.run.replay import intervals, replay, up_to
 from larspark.run.session import Session
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.terminal import PLAIN_WIDTH
-from larspark.show.timeline.interactive import timeline_page
+from larspark.show.timeline.interactive import timeline_cell, timeline_page
 from larspark.show.timeline.timeline import Timeline, timeline, timeline_lines
 from larspark.show.timeline.timeline_svg import timeline_svg
-from larspark.show.timeline.tracks import fact_tracks, interval_tracks
+from larspark.show.timeline.tracks import Track, fact_tracks, interval_tracks
 
 
 def window_spans(
@@ -74,14 +74,14 @@ def _open(pattern: Atom) -> Atom:
     return Atom(pattern.predicate, args)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Picture:
     """Facts as dots, what is derived as bars, numbers as curves, windows as shades below them."""
 
     timeline: Timeline
     # Everything that was read and derived, for pictures that show parts of it.
-    facts: Sequence[tuple[int, Atom]] = field(default=(), compare=False, repr=False)
-    derived: Sequence[tuple[Atom, int, int]] = field(default=(), compare=False, repr=False)
+    facts: Sequence[tuple[int, Atom]] = field(default=(), compare=False)
+    derived: Sequence[tuple[Atom, int, int]] = field(default=(), compare=False)
     program: str = field(default="", compare=False)
 
     def lines(self, people: bool, width: int = PLAIN_WIDTH) -> Iterator[str]:
@@ -109,14 +109,22 @@ class Picture:
 
     def to_html(self, title: str = "timeline") -> str:
         """An interactive timeline as one HTML file that needs nothing else."""
+        return timeline_page(self._tracks(), self.timeline.times, title, self.program)
+
+    def _tracks(self) -> list[Track]:
         facts = RowBatch([Row(t, atom, seq) for seq, (t, atom) in enumerate(self.facts)])
-        tracks = [*fact_tracks([facts]), *interval_tracks(self.derived)]
-        return timeline_page(tracks, self.timeline.times, title, self.program)
+        return [*fact_tracks([facts]), *interval_tracks(self.derived)]
 
     def __str__(self) -> str:
         return "\n".join(self.lines(people=False))
 
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return timeline_cell(self._tracks(), self.timeline.times)
+
     def _repr_svg_(self) -> str:
+        # For notebooks that run no scripts.
         return self.to_svg()
 
 
