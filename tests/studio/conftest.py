@@ -17,7 +17,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 # Where the pictures of the documentation are written, if they are to be made anew.
 PICTURES = os.environ.get("LARSPARK_PICTURES")
-PATIENCE = 60
+PATIENCE = 180
 
 Open = Callable[..., Any]
 
@@ -135,10 +135,10 @@ class Page:
 
     def point(self, label: str, t: float) -> None:
         """Click on a row of the timeline at a time point."""
-        from selenium.webdriver.common.action_chains import ActionChains
-        from selenium.webdriver.common.by import By
+        from selenium.webdriver.common.actions.action_builder import ActionBuilder
 
-        x, y, width, height = self.until(
+        # The place in the window: the picture may be higher than what is seen of it.
+        x, y = self.until(
             """const number = timeline.all.findIndex((row) => row.label === arguments[0]);
             if (number < 0) return null;
             timeline.labels.children[number].scrollIntoView({ block: "center" });
@@ -146,13 +146,13 @@ class Page:
             for (const row of timeline.all.slice(0, number)) top += timeline._height(row);
             const box = timeline.canvas.getBoundingClientRect();
             const middle = top + timeline._height(timeline.all[number]) / 2;
-            return [timeline.x(arguments[1] + 0.5), middle, box.width, box.height]""",
+            return [box.left + timeline.x(arguments[1] + 0.5), box.top + middle]""",
             label,
             t,
         )
-        canvas = self.driver.find_element(By.CSS_SELECTOR, ".lars-plot canvas")
-        moves = ActionChains(self.driver, duration=50)
-        moves.move_to_element_with_offset(canvas, x - width / 2, y - height / 2).click().perform()
+        moves = ActionBuilder(self.driver, duration=50)
+        moves.pointer_action.move_to_location(round(x), round(y)).click()
+        moves.perform()
 
     def picture(self, name: str) -> None:
         """A picture for the documentation, if they are asked for."""

@@ -29,7 +29,7 @@ def test_who_brings_more_than_fits_waits_until_something_is_taken():
     over = False
     while not over:
         blocks, _, over = inbox.take(10)
-        taken += [lines[0][:1] for _, (_, _, lines, _) in blocks]
+        taken += [found.lines[0][:1] for _, found in blocks]
     thread.join()
     assert taken == [b"a", b"b", b"c"]
 
@@ -48,7 +48,7 @@ def test_what_a_waiting_reader_has_in_hand_still_comes_when_the_run_ends():
     inbox.stop()
     thread.join(10)
     blocks, _, over = inbox.take(0)
-    assert [lines for _, (_, _, lines, _) in blocks] == [[b"first"], [b"second"]]
+    assert [found.lines for _, found in blocks] == [[b"first"], [b"second"]]
     assert over
 
 

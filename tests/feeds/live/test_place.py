@@ -42,7 +42,10 @@ def test_a_place_is_read_as_it_is_written(text, place):
         ("mqtt://box/#/a", "mqtt://box:1883/#/a: `#` stands alone, as the last level of a topic"),
         ("mqtt://box/a+", "mqtt://box:1883/a+: `+` stands alone between the slashes of a topic"),
         ("mqtt:///a", "mqtt://:1883/a: the host is missing"),
-        ("kafka://me:secret@b/t", "kafka://b/t: `kafka` is not a known kind of connection"),
+        (
+            "kafka://me:secret@b/t",
+            "kafka://b:9092/t: the user is given by LARSPARK_KAFKA_SASL_USERNAME",
+        ),
     ],
 )
 def test_a_wrong_place_is_told_without_its_password(text, why):

@@ -19,7 +19,9 @@ globalThis.LarsTimeline = class LarsTimeline {
     this.chosen = 0;
     this.extent = null;
     this.view = null;
+    // What the server has drawn: as it is needed, and as it was painted last.
     this.tile = null;
+    this.painted = null;
     this.asked = 0;
     this.pending = null;
     this.frames = 0;
@@ -255,6 +257,7 @@ globalThis.LarsTimeline = class LarsTimeline {
 
   _shown(found) {
     this.tile = { from: found.from, to: found.to, per: found.per, length: found.length };
+    this.painted = this.tile;
     this.rows = found.rows;
     this._relabel();
     this.redraw();
@@ -381,7 +384,7 @@ globalThis.LarsTimeline = class LarsTimeline {
       pen.setLineDash([]);
       return;
     }
-    const per = this.tile?.per ?? 1;
+    const per = this.painted?.per ?? 1;
     if (row.spans) {
       for (const [begin, end] of row.spans) {
         const from = this.x(begin);
@@ -398,8 +401,8 @@ globalThis.LarsTimeline = class LarsTimeline {
     }
     if (row.runs) {
       for (const [start, length, shade] of row.runs) {
-        const from = this.x(this.tile.from + start * per);
-        const to = this.x(this.tile.from + (start + length) * per);
+        const from = this.x(this.painted.from + start * per);
+        const to = this.x(this.painted.from + (start + length) * per);
         if (to < 0 || from > this.width) continue;
         pen.globalAlpha = 0.3 + (0.7 * shade) / 8;
         pen.fillRect(from, middle - 6, Math.max(1, to - from), 12);
@@ -410,7 +413,7 @@ globalThis.LarsTimeline = class LarsTimeline {
     const place = (share) => top + tall - 6 - share * (tall - 12);
     if (row.extremes) {
       for (const [pixel, low, high] of row.extremes) {
-        const from = this.x(this.tile.from + pixel * per);
+        const from = this.x(this.painted.from + pixel * per);
         if (from < -2 || from > this.width) continue;
         const upper = place(high / 100);
         pen.fillRect(from, upper - 1, Math.max(1, unit * per), place(low / 100) - upper + 2);
