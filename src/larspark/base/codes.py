@@ -139,6 +139,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L411": "Too many candidates turned out to be no answer streams.",
         "L412": "Listing answer streams took longer than the time limit.",
         "L413": "The reading of a program needs hindsight, or excludes it.",
+        "L414": "A program cannot be written for clingo.",
         "L419": "A time point is too far from 0.",
         "L430": "The directory with the state of a run cannot be used, or belongs to another run.",
         "L431": "A run needs more rows, memory or time than it may have.",

@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from larspark.base.problems import LarsparkError
+from larspark import api
+from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.app import app
-from larspark.cli.inputs import load_program
+from larspark.cli.inputs import load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     FirstReportOption,
@@ -22,6 +24,7 @@ from larspark.cli.options import (
 )
 from larspark.language import DIALECTS, parse_formula
 from larspark.language.printer import lars_translation
+from larspark.run.protocol import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class Request:
     options: dict[str, str | None]
     timeline: str | None
     at: int | None
+    streams: list[str]
+    incremental: bool
 
 
 def _to_lars(request: Request) -> str:
@@ -42,6 +47,42 @@ def _to_lars(request: Request) -> str:
     return lars_translation(
         load_program(path, request.dialect, request.allow, request.options).syntax
     )
+
+
+def _to_asp(request: Request) -> str:
+    if find_spec("clingo") is None:
+        hint = "install it with `pip install 'larspark[asp]'`"
+        raise LarsparkError(Problem("L406", "the encodings need the package clingo", hint=hint))
+    # Loaded when it is asked for, as every command starts with this module.
+    from larspark.run.answer_sets.ticker_encoding import TickerEncoding, ticks_of
+
+    path = Path(request.source)
+    existing(path)
+    program = load_program(path, request.dialect, request.allow, request.options)
+    hindsight = bool(program.syntax.hindsight)
+    encoding = TickerEncoding(api.prepare(program, (), Settings(hindsight=hindsight)))
+    at = request.at
+    if request.streams:
+        syntax = program.syntax
+        stream = open_stream(request.streams, None, syntax.tick, None, "0", named=syntax.named)
+        rows = list(stream.elements())
+        start, last = stream.first_t, stream.last_t
+        if start is None or last is None:
+            raise LarsparkError(Problem("L251", "the stream is empty, so it has no tick"))
+        at = last if at is None else at
+        if at < start:
+            message = f"the stream begins at {start}, so it has no tick at {at}"
+            raise LarsparkError(Problem("L251", message))
+        ticks = ticks_of(rows, start, at)
+        return encoding.incremental(ticks) if request.incremental else encoding.static(ticks)
+    if request.incremental and at is not None:
+        if encoding.counts:
+            message = "a program with tuple windows is pinned to counts too: give --stream FILE"
+            raise typer.BadParameter(message)
+        return encoding.pinned(at)
+    if request.incremental:
+        return encoding.parts()
+    return encoding.static(at=at)
 
 
 def _to_pltl(request: Request) -> str:
@@ -72,11 +113,16 @@ def _is_time(text: str) -> bool:
 
 class Target(StrEnum):
     LARS = "lars"
+    ASP = "asp"
     PLTL = "pltl"
 
 
 # A new target is a function and a line here.
-TARGETS: dict[Target, Callable[[Request], str]] = {Target.LARS: _to_lars, Target.PLTL: _to_pltl}
+TARGETS: dict[Target, Callable[[Request], str]] = {
+    Target.LARS: _to_lars,
+    Target.ASP: _to_asp,
+    Target.PLTL: _to_pltl,
+}
 
 
 @app.command(
@@ -101,7 +147,17 @@ def translate(
     timeline: Annotated[
         str | None, typer.Option(metavar="A,B", help="The timeline, for pltl.")
     ] = None,
-    at: Annotated[int | None, typer.Option("--at", help="The time point, for pltl.")] = None,
+    at: Annotated[
+        int | None, typer.Option("--at", help="The time point, for pltl and asp.")
+    ] = None,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="A stream to write with the program, for asp."),
+    ] = None,
+    incremental: Annotated[
+        bool,
+        typer.Option("--incremental", help="The parts that each tick adds, for asp."),
+    ] = False,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
     tick: TickOption = None,
@@ -117,5 +173,5 @@ def translate(
         "t0": first_report,
         "report": report,
     }
-    request = Request(source, dialect, allow_path, options, timeline, at)
+    request = Request(source, dialect, allow_path, options, timeline, at, stream or [], incremental)
     typer.echo(TARGETS[to](request), nl=False)

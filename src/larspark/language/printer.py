@@ -176,7 +176,7 @@ def lars_translation(program: Program) -> str:
     lines += directive_lines(program)
     last = ""
     for rule in program.rules:
-        origin = _origin(program, rule)
+        origin = origin_comment(program, rule)
         text = rule_text(rule)
         if origin != last and not f"{origin}.".endswith(f": {text}"):
             lines.append(origin)
@@ -185,7 +185,7 @@ def lars_translation(program: Program) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _origin(program: Program, rule: Rule) -> str:
+def origin_comment(program: Program, rule: Rule) -> str:
     """The place of a rule in the text that was read, and the text there, on one line."""
     span = rule.span
     lines = program.texts.get(span.source, "").split("\n")[span.line - 1 : span.end_line]
