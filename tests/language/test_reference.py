@@ -55,6 +55,8 @@ def test_directives_are_read_as_shown(row: list[list[str]]) -> None:
     assert parsed.problems == ()
 
 
-def test_every_table_is_found() -> None:
-    headings = ("Terms and atoms", "Formulas", "Windows", "Short forms", "Directives")
-    assert [len(rows(heading)) for heading in headings] == [10, 11, 19, 11, 7]
+def test_every_row_of_every_table_is_found() -> None:
+    for heading in ("Terms and atoms", "Formulas", "Windows", "Short forms", "Directives"):
+        section = REFERENCE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+        # Of the lines of a table two are no rows: the titles and the rule below them.
+        assert len(rows(heading)) == section.count("\n|") - 2 >= 5, heading
