@@ -18,8 +18,8 @@ from larspark.cli.options import (
     ProgramFile,
     existing,
 )
-from larspark.cli.stream_output import write_stream
 from larspark.cli.translate_command import parse_timeline
+from larspark.show.answer_lines import stream_lines
 from larspark.show.terminal import errors, writer
 
 
@@ -71,7 +71,8 @@ def equivalent(
         errors.print(_how_far(found, begin, end), markup=False)
         return
     with writer(None, json) as out:
-        write_stream(out, found.stream, end)
+        for line in stream_lines(found.stream, end, out.people):
+            out.line(line)
     if found.context:
         errors.print(f"with these added to both:\n{found.context.rstrip()}", markup=False)
     for path, streams in ((first, found.first), (second, found.second)):

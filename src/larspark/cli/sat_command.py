@@ -7,8 +7,8 @@ import typer
 from larspark import api
 from larspark.cli.app import app
 from larspark.cli.options import JsonOption
-from larspark.cli.stream_output import write_stream
 from larspark.cli.translate_command import parse_timeline
+from larspark.show.answer_lines import stream_lines
 from larspark.show.terminal import errors, writer
 
 
@@ -35,4 +35,5 @@ def sat(
         errors.print(f"no stream over these atoms on [{first}, {last}] satisfies the formula")
         return
     with writer(None, json) as out:
-        write_stream(out, found, last)
+        for line in stream_lines(found, last, out.people):
+            out.line(line)

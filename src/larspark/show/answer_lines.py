@@ -1,7 +1,7 @@
 """Answers as lines of text: JSON Lines for pipes, columns and colours for a terminal."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.markup import escape
 
@@ -30,6 +30,12 @@ def point_lines(points: Iterable[Point], people: bool, times: TimeFormat = POINT
             yield f"[cyan]{times.text(point.t):>6}[/]  [red]no answer stream[/]"
         else:
             yield f"[cyan]{times.text(point.t):>6}[/]  {_listed(point.atoms)}"
+
+
+def stream_lines(stream: Mapping[int, frozenset[Atom]], last: int, people: bool) -> Iterator[str]:
+    """A line for each time point with atoms, and for the last one, where the timeline ends."""
+    points = sorted({**stream, last: stream.get(last, frozenset())}.items())
+    return point_lines((Point(t, atoms) for t, atoms in points), people)
 
 
 def event_lines(points: Iterable[Point], people: bool, times: TimeFormat = POINTS) -> Iterator[str]:
