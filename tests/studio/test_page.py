@@ -219,6 +219,29 @@ def test_programs_are_saved_and_data_is_taken(look, tmp_path: Path) -> None:
     assert path.read_text().startswith("#tick 1 min.")
 
 
+def test_an_empty_page_begins_with_an_example(look) -> None:
+    page = look("")
+    page.click("#example")
+    page.answered()
+    page.until("return timeline.rows.some((row) => row.label === 'hot(m1)')")
+    labels = page.run("return timeline.rows.map((row) => row.label)")
+    assert {"calm(m1)", "hot(m2)", "readings(m1,·)"} <= set(labels)
+    assert not page.run("return document.querySelector('#problems p')")
+
+
+def test_timestamps_without_a_tick_are_mended_by_a_click(look, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("time,machine,value\n2026-03-01T10:01:10Z,m1,95\n")
+    page = look("hot(M) :- [3] some event(M, V), V > 90.")
+    from selenium.webdriver.common.by import By
+
+    page.driver.find_element(By.ID, "file").send_keys(str(data))
+    page.until("return document.querySelector('#status button')")
+    page.click("#status button:last-child")
+    page.until("return timeline.rows.some((row) => row.label === 'hot(m1)')")
+    assert page.run("return ace.edit('editor').getValue()").startswith("#tick 1 min.\n")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_accessibility(look, dark: bool) -> None:
     axe = pytest.importorskip("axe_core_python")

@@ -243,6 +243,17 @@ function status(text, failed = false) {
   $("status").className = failed ? "failure" : "";
 }
 
+// Timestamps were read by a program that does not say how long a time point lasts.
+const NEEDS_TICK = "L311";
+
+function offerTicks() {
+  for (const tick of ["1 s", "1 min"]) {
+    const button = element("button", { type: "button" }, `Add #tick ${tick}.`);
+    button.addEventListener("click", () => editor.session.insert({ row: 0, column: 0 }, `#tick ${tick}.\n`));
+    $("status").append(" ", button);
+  }
+}
+
 function told(summary) {
   const before = page.summary;
   page.summary = summary;
@@ -267,6 +278,7 @@ function told(summary) {
   if (changed && page.explained) guarded(explain)(page.explained.atom, page.explained.at);
   if (summary.failures.length) {
     status(summary.failures.map(({ message, hint }) => (hint ? `${message}; ${hint}` : message)).join(" "), true);
+    if (summary.failures.some(({ code }) => code === NEEDS_TICK)) offerTicks();
   } else {
     const count = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
     const parts = summary.version ? [count(summary.facts, "fact"), count(summary.intervals, "interval")] : [];
@@ -276,6 +288,7 @@ function told(summary) {
     status([...parts, ...summary.notes].join(" · "));
   }
   $("nothing").hidden = Boolean(summary.extent);
+  $("timeline").classList.toggle("empty", !summary.extent);
   document.body.dataset.version = summary.version;
   document.body.dataset.done = summary.done;
   ahead();
@@ -493,6 +506,37 @@ $("file").addEventListener("change", guarded(async () => {
   await read();
 }));
 $("read").addEventListener("click", guarded(read));
+
+const EXAMPLE = {
+  map: "time -> temp(machine, value)",
+  name: "readings.csv",
+  text: `time,machine,value
+2026-03-01T10:00:20Z,m1,80
+2026-03-01T10:01:10Z,m1,95
+2026-03-01T10:02:00Z,m2,88.5
+2026-03-01T10:03:40Z,m2,99.5
+2026-03-01T10:09:00Z,m1,71
+`,
+  program: `% One time point is a minute.
+#tick 1 min.
+
+% A machine is hot when a reading of the last three minutes was above 90,
+hot(M) :- [3 min] some temp(M, V), V > 90.
+
+% and calm when it was not hot, and there was a reading in the last five.
+calm(M) :- [5 min] some temp(M, _), not hot(M).
+
+% How many readings there were in the last five minutes.
+readings(M, N) :- N = count of [5 min] temp(M, _) by M.
+`,
+};
+$("example").addEventListener("click", guarded(async () => {
+  if (!editor.getValue().trim()) editor.setValue(EXAMPLE.program, -1);
+  page.file = { name: EXAMPLE.name, text: EXAMPLE.text };
+  $("map").value = EXAMPLE.map;
+  await read();
+  $("data").open = false;
+}));
 
 async function read() {
   const found = await request("data", { map: $("map").value, ...page.file });
