@@ -254,7 +254,7 @@ def test_rows_before_the_first_time_point_of_a_driver_count() -> None:
         rows += [Row(t, atom, 0) for atom in atoms]
         fast.append(t, atoms)
         one_by_one = list(fast.advance(t))
-    slow._append(RowBatch(rows, 39))
+    slow.session.append(RowBatch(rows, 39))
     *_, last = slow.advance(39)
     assert one_by_one[-1].atoms == last.atoms
     assert last.atoms

@@ -36,6 +36,20 @@ class Difference:
         return len(self.added) + len(self.removed)
 
 
+class _Both:
+    """A change that follows another one, as one."""
+
+    __slots__ = ("added", "removed")
+
+    def __init__(self, first: Changed, then: Changed) -> None:
+        begun, ended = set(first.added), set(first.removed)
+        self.added = begun.difference(then.removed).union(set(then.added) - ended)
+        self.removed = ended.difference(then.added).union(set(then.removed) - begun)
+
+    def __len__(self) -> int:
+        return len(self.added) + len(self.removed)
+
+
 class _AtomSet(AbstractSet[Atom]):
     """A set of atoms whose operators give frozen sets."""
 
@@ -115,6 +129,8 @@ class Output:
         self._size = 0
         self._last: _Link | None = None
         self._answers: list[ref[Answer]] = []
+        # What other rules changed since the last answer.
+        self._rules: Difference | None = None
 
     def prepare(self) -> None:
         """Know the atoms before the engine answers several time points at once."""
@@ -122,6 +138,9 @@ class Output:
 
     def next(self, changed: Changed, t: TimeValue, *, several: bool) -> "Answer":
         """The answer after the last one; with `several` the engine is further on already."""
+        if self._rules is not None:
+            changed = _Both(self._rules, changed)
+            self._rules = None
         link = _Link(changed)
         if self._last is not None:
             self._last.following = link
@@ -137,6 +156,11 @@ class Output:
         if len(self._answers) > _KEPT_TOGETHER:
             self.separate()
         return answer
+
+    def replaced(self, before: AbstractSet[Atom]) -> None:
+        """Other rules hold since the last answer, which is what the next one is compared with."""
+        self._atoms, self._changes, self._size = set(before), [], 0
+        self._rules = Difference(before, self._holding())
 
     def separate(self) -> None:
         """Give all answers that are in use, but for the last one, atoms of their own."""

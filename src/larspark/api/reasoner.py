@@ -9,7 +9,6 @@ from larspark.api.answer import Answer, Difference, Output, Unread
 from larspark.api.program import Program, prepare
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.disk import Disk
-from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.feeds import (
@@ -22,8 +21,15 @@ from larspark.feeds import (
 )
 from larspark.feeds.live import LiveStream
 from larspark.feeds.time_format import TimeFormat, TimeValue
-from larspark.feeds.time_options import TimeLike, is_number, time_option
+from larspark.feeds.time_options import (
+    DurationLike,
+    TimeLike,
+    duration_option,
+    is_number,
+    time_option,
+)
 from larspark.run.history import History
+from larspark.run.new_rules import RuleChange, check_replacement, replace_rules
 from larspark.run.protocol import Answers, Model, Settings, SteppedAnswers
 from larspark.run.replay import live
 from larspark.run.session import Session, read_session
@@ -51,18 +57,24 @@ class Reasoner:
         until: TimeLike | None = None,
         time_limit: float | None = None,
         incremental: bool = False,
+        keep: DurationLike | None = None,
     ) -> None:
         self.program = Program.parse(program) if isinstance(program, str) else program
         self._stamped = False
         first = None if start is None else self._point(start)
         last = None if until is None else self._point(until)
         settings = Settings(first, hindsight, last, time_limit=time_limit, incremental=incremental)
-        self._prepared = prepare(self.program, background, settings)
-        self._settings = settings
-        self.session = Session(*self._prepared, engine, settings)
-        self._history = History(self._prepared.checked.lookback)
+        self._given = tuple(background)
+        prepared = prepare(self.program, self._given, settings)
+        self._engine = engine
+        self.session = Session(*prepared, engine, settings)
+        kept = None if keep is None else duration_option(keep, self.program.tick)
+        lookback = prepared.checked.lookback
+        self.session.history = History(lookback, first, kept, saved=keep is not None)
         # What held at the last answer, where the engine does not say what changed.
         self._last: AbstractSet[Atom] = frozenset()
+        # The time point of the last answer when the rules were replaced, and what held by then.
+        self._replaced: tuple[int | None, frozenset[Atom]] = (None, frozenset())
         self._times = TimeFormat(self.program.tick)
         self._output = Output(self._holding)
         # Answers that were not read before the next advance, to be read later.
@@ -92,16 +104,16 @@ class Reasoner:
             self._append_table(t, facts, map)
             facts = ()
         atoms = [fact if type(fact) is Atom else self._atom(fact) for fact in facts]
-        self._history.append(self.session.append_atoms(t, atoms))
+        self.session.append_atoms(t, atoms)
 
     def _append_table(self, t: int, table: Any, map: str) -> None:  # noqa: A002
         """Take in the rows of a table; most Arrow tables need no conversion."""
         batch = self._tables.batch(table, map, t, self.session.next_seq)
         if batch is not None:
-            self._append(batch)
+            self.session.append(batch)
             return
         for converted in Stream.from_table(table, map=map, at=t).batches():
-            self._append(converted)
+            self.session.append(converted)
 
     def _atom(self, fact: Fact) -> Atom:
         """The atom of a text or a tuple."""
@@ -123,7 +135,7 @@ class Reasoner:
         """Take in a stream, or rows of several time points: `extend(df, map="t -> temp(s, v)")`."""
         stream = as_stream(stream, map).with_tick(self.program.tick)
         for batch in stream.batches():
-            self._append(batch)
+            self.session.append(batch)
             self._hear(stream)
 
     def _hear(self, stream: Stream) -> None:
@@ -136,10 +148,6 @@ class Reasoner:
         if not is_number(time):
             self._stamped = True
         return time_option(time, self.program.tick)
-
-    def _append(self, batch: AnyBatch) -> None:
-        self.session.append(batch)
-        self._history.append(batch)
 
     def advance(self, t: TimeLike) -> Iterator[Answer]:
         """The answers for every time point after the last advance, up to t.
@@ -185,6 +193,11 @@ class Reasoner:
         """A time point as answers have it: a timestamp where timestamps were given."""
         return self._times.value(t) if self._stamped else t
 
+    @property
+    def _history(self) -> History:
+        """The facts that are kept; every reasoner has some."""
+        return cast(History, self.session.history)
+
     def _holding(self) -> AbstractSet[Atom]:
         """The atoms that hold at the time point up to which the engine has answered."""
         engine = self.session.stepping
@@ -199,7 +212,7 @@ class Reasoner:
         if self._unread is not None:
             self._unread.keep()
         self._output.prepare()
-        for piece in live(self.session, stream, seen=[self._history.append]):
+        for piece in live(self.session, stream):
             self._hear(stream)
             with self.session.lock:
                 answers = self._read(piece)
@@ -229,7 +242,7 @@ class Reasoner:
     def notes(self) -> tuple[str, ...]:
         """What one should know about the answers, such as that one of several is followed."""
         kind = self.session.kind
-        if self._settings.time_limit is None or kind.time_limit:
+        if self.session.settings.time_limit is None or kind.time_limit:
             return self.session.notes
         return (*self.session.notes, f"the engine `{kind.name}` evaluates without a time limit")
 
@@ -238,16 +251,17 @@ class Reasoner:
         moment = self.session.answered if at is None else self._point(at)
         if moment is None:
             raise LarsparkError(Problem("L409", "nothing was answered yet"))
+        session = self.session
         self._history.check(moment)
         goal, when = parse_goal(str(atom), self._point)
-        settings = self._settings._replace(start=self.session.start)
+        settings = session.settings._replace(start=session.start)
         elements = self._history.elements()
         return explain_atom(
-            self._prepared.checked,
+            session.checked,
             goal,
             moment,
             elements,
-            self._prepared.background,
+            session.background,
             settings=settings,
             when=when,
             times=self._times if self._stamped else None,
@@ -257,10 +271,48 @@ class Reasoner:
         """What the engine holds and has done, by name; each engine counts what matters to it."""
         return self.session.stats()
 
+    def replace(
+        self, program: Program | str, background: Iterable[Atom | str] | None = None
+    ) -> RuleChange:
+        """Go on with other rules, from the time point after the last answer on.
+
+        The answers from there on are those of the new program over the whole stream, as far as the
+        facts are kept that it looks back to: those that the windows of the old program can see, and
+        with `keep` all that lie so many time points back. What is returned says which atoms the new
+        rules add and remove at the last answer, and what could not be rebuilt. A program that
+        cannot take over is an error, and the old one stays. The background data stays, too, unless
+        there is other.
+        """
+        new = Program.parse(program) if isinstance(program, str) else program
+        check_replacement(self.program.syntax, new.syntax)
+        given = self._given if background is None else tuple(background)
+        session = self.session
+        with session.lock:
+            if self._unread is not None:
+                self._unread.keep()
+                self._unread = None
+            # Several programs may follow each other between two answers.
+            t, before = self._replaced
+            if t is None or t != session.answered:
+                before = session.output()
+            prepared = prepare(new, given, session.settings)
+            change = replace_rules(session, prepared, self._engine)
+            self._replaced = session.answered, before
+            self._output.replaced(before)
+            self._last = before
+        self.program, self._given = new, given
+        return change
+
     def save(self, path: str | Path) -> None:
-        """Write the state to a file, which is replaced only when all of it is on the disk."""
-        holding = sorted(map(atom_text, self._last))
-        owner = {"holding": holding, "timestamps": self._stamped}
+        """Write the state to a file, which is replaced only when all of it is on the disk.
+
+        With `keep` the facts that are kept are in it, too.
+        """
+        owner = {
+            "holding": sorted(map(atom_text, self._last)),
+            "timestamps": self._stamped,
+            "engine": self._engine,
+        }
         Disk().replace(Path(path), self.session.save(owner))
 
     @classmethod
@@ -269,18 +321,21 @@ class Reasoner:
     ) -> "Reasoner":
         """Go on from a saved state; the program must be the one that was saved.
 
-        What arrived before is in the state of the engine; it cannot be explained any more.
+        What arrived before is in the state of the engine; it cannot be explained any more, and
+        other rules do not see it, unless it was kept by `keep`.
         """
         state = Path(path).read_bytes()
         saved, whole = read_session(state)
         reasoner = cls._with_settings(program, background, saved.engine, saved.settings)
         reasoner.session.restore(state)
-        reasoner._history.forget_up_to(saved.latest)
         try:
             # Without it, everything that holds would be reported as new.
             owner = whole.state.values["owner"]
             reasoner._last = frozenset(map(parse_ground_atom, owner["holding"]))
             reasoner._stamped = bool(owner["timestamps"])
+            reasoner._engine = str(owner.get("engine", saved.engine))
+            if reasoner.session.stepping is None:
+                reasoner.session.reached(saved.answered, saved.latest, reasoner._last)
         except (*MALFORMED, LarsparkError) as error:
             raise unreadable(error) from error
         return reasoner
@@ -302,9 +357,13 @@ class Reasoner:
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Reasoner":
         """A reasoner that goes its own way from here; answers that were not read stay behind."""
-        engine, background = self.session.kind.name, self._prepared.background
-        other = self._with_settings(self.program, background, engine, self._settings)
-        other.session.restore(self.session.save())
-        other._last, other._history = self._last, self._history.copy()
+        session = self.session
+        other = self._with_settings(
+            self.program, session.background, session.kind.name, session.settings
+        )
+        other.session.restore(session.save())
+        other.session.history = self._history.copy()
+        other.session.reached(session.answered, session.latest, session.output())
+        other._last, other._given, other._engine = self._last, self._given, self._engine
         other._stamped, other._times = self._stamped, self._times
         return other

@@ -144,6 +144,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L430": "The directory with the state of a run cannot be used, or belongs to another run.",
         "L431": "A run needs more rows, memory or time than it may have.",
         "L432": "A stream jumps too far ahead for an answer at every time point.",
+        "L433": "A run cannot go on with another program.",
         "L470": "The query has infinitely many sets of premises, because a rule depends on itself.",
         "L471": "The query has too many sets of premises, or too large ones.",
         "L472": "A formula cannot be unfolded into rules over fixed time points.",

@@ -6,11 +6,14 @@ from typing import Any
 
 from larspark import api
 from larspark.cli.options import Form
+from larspark.feeds import change_line
 from larspark.feeds.time_format import TimeFormat
 from larspark.run.answers import JoinedChanges, JoinedIntervals
 from larspark.run.emit_policy import EmitPolicy
+from larspark.run.new_rules import RuleChange
 from larspark.run.protocol import Answers, Change, Point
 from larspark.run.replay import without_jumps
+from larspark.run.state import atom_fields, atom_of, time_of
 from larspark.show.answer_lines import (
     announced_changes,
     announced_points,
@@ -39,8 +42,36 @@ class AnswerFormat:
     names: tuple[str, ...] = ()
     joined_changes: JoinedChanges = field(default_factory=JoinedChanges)
     joined_intervals: JoinedIntervals = field(default_factory=JoinedIntervals)
+    # What other rules changed since the last line.
+    new_rules: list[Change] = field(default_factory=list)
 
     def lines(self, pieces: Iterable[Answers], people: bool) -> Iterator[str]:
+        """The lines of the answers, each beginning with what other rules changed before it."""
+        for line in self._lines(pieces, people):
+            if not self.new_rules:
+                yield line
+                continue
+            if people:
+                yield from change_lines(self.new_rules, people, self.times, "new rules")
+                yield line
+            elif self.form in (Form.POINTS, Form.CHANGES):
+                [change] = self.new_rules
+                yield f'{line[:-1]}, "rules": {change_line(*change, self.times)}}}'
+            else:
+                yield line
+            self.new_rules.clear()
+
+    def rules_changed(self, change: RuleChange) -> None:
+        """Other rules hold after a time point: the next line says what they changed there."""
+        t, added, removed, *_ = change
+        for earlier in self.new_rules:
+            was, now = set(earlier.added), set(earlier.removed)
+            added, removed = (added - now) | (was - removed), (removed - was) | (now - added)
+        self.new_rules.clear()
+        if t is not None and (added or removed):
+            self.new_rules.append(Change(t, tuple(added), tuple(removed)))
+
+    def _lines(self, pieces: Iterable[Answers], people: bool) -> Iterator[str]:
         if self.form is Form.INTERVALS:
             found = self.joined_intervals.of(pieces)
             return interval_lines(
@@ -74,15 +105,21 @@ class AnswerFormat:
     def save(self) -> Any:
         """What later lines depend on, as JSON values."""
         policy = None if self.policy is None else self.policy.save()
-        return [policy, self.joined_changes.save(), self.joined_intervals.save()]
+        rules = [
+            [t, *(list(map(atom_fields, atoms)) for atoms in both)] for t, *both in self.new_rules
+        ]
+        return [policy, self.joined_changes.save(), self.joined_intervals.save(), rules]
 
     def restore(self, saved: Any) -> None:
         """Go on after the lines before `save`."""
-        policy, changes, intervals = saved
+        policy, changes, intervals, *rules = saved
         if self.policy is not None:
             self.policy.restore(policy)
         self.joined_changes.restore(changes)
         self.joined_intervals.restore(intervals)
+        for t, added, removed in rules[0] if rules else ():
+            change = Change(time_of(t), tuple(map(atom_of, added)), tuple(map(atom_of, removed)))
+            self.new_rules.append(change)
 
     def _within(self, first: int, last: int) -> bool:
         return self.at is None or first <= self.at <= last

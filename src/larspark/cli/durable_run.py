@@ -12,6 +12,7 @@ import typer
 from larspark import api
 from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.answer_format import AnswerFormat
+from larspark.cli.program_watch import report_change
 from larspark.feeds.live import (
     CommittingSink,
     DurableSink,
@@ -22,6 +23,7 @@ from larspark.feeds.live import (
 )
 from larspark.feeds.output_file import OutputFile
 from larspark.run.commits import Commit, Commits
+from larspark.run.new_rules import RuleChange, resume_with_rules
 from larspark.run.protocol import Settings
 from larspark.run.replay import PausedError
 from larspark.run.session import Session, read_session
@@ -104,14 +106,30 @@ class DurableRun:
         """Let everything go on from the last commit, and write others from now on."""
         self._stream, self._session, self._answers = stream, session, answers
         if self.found is not None:
-            session.restore(self.found.session)
+            change = self._resume(session, self.found.session)
             answers.restore(self.found.answers[0])
+            if change is not None:
+                answers.rules_changed(change)
+                report_change(change, answers.times)
         else:
             # From now on the files belong to the run.
-            self._commit(finished=False)
+            self.commit()
+        stream.at_rest = self._rest
         self._progress = stream.progress
         self._due = time.monotonic() + self._seconds
-        stream.at_rest = self._rest
+
+    def _resume(self, session: Session, saved: bytes) -> RuleChange | None:
+        """Go on from a saved session, with the rules of now where they may change."""
+        if session.history is None or read_session(saved)[1].program == session.identity:
+            session.restore(saved)
+            return None
+        return resume_with_rules(session, saved, str(self._options["--engine"]))
+
+    def commit(self) -> None:
+        """Commit now, while the run is at rest."""
+        self._commit(finished=False)
+        self._progress = self._stream.progress
+        self._due = time.monotonic() + self._seconds
 
     def finish(self) -> None:
         """The run has come to its end."""
@@ -125,9 +143,7 @@ class DurableRun:
         left = self._due - time.monotonic()
         if left > 0 and not (stream.paused or (idle and stream.waiting)):
             return min(left, _IDLE_SECONDS) if stream.waiting else left
-        self._commit(finished=False)
-        self._progress = self._stream.progress
-        self._due = time.monotonic() + self._seconds
+        self.commit()
         return None
 
     def _commit(self, *, finished: bool) -> None:

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -96,12 +96,19 @@ class Watch:
     """The status line of a live run, its summary, and the handling of signals."""
 
     def __init__(
-        self, stream: LiveStream, session: Session, times: TimeFormat, *, quiet: bool
+        self,
+        stream: LiveStream,
+        session: Session,
+        times: TimeFormat,
+        *,
+        quiet: bool,
+        hang_up: Callable[[], None] | None = None,
     ) -> None:
         self._stream = stream
         self._times = times
         self._session = session
         self._quiet = quiet
+        self._hang_up = hang_up
         self._interrupted = ""
         self._drawn = time.monotonic()
         self._facts_then = 0
@@ -112,6 +119,8 @@ class Watch:
         before = {number: signal.getsignal(number) for number in _ENDING}
         for number in before:
             signal.signal(number, self._interrupt)
+        if self._hang_up is not None and hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, self._on_hang_up)
         try:
             yield
         finally:
@@ -121,6 +130,10 @@ class Watch:
                 signal.signal(number, handler)
             if self._interrupted or not self._quiet:
                 errors.print(f"{self._interrupted}{self._summary()}", markup=False)
+
+    def _on_hang_up(self, number: int, frame: FrameType | None) -> None:
+        if self._hang_up is not None:
+            self._hang_up()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._interrupted = "stopped: "

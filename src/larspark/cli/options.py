@@ -285,6 +285,14 @@ StateOption = Annotated[
         rich_help_panel=LIVE,
     ),
 ]
+WatchProgramOption = Annotated[
+    bool,
+    typer.Option(
+        "--watch-program",
+        help="Go on with the program as it is whenever its file changes, or on SIGHUP.",
+        rich_help_panel=LIVE,
+    ),
+]
 CommitEveryOption = Annotated[
     str, typer.Option(help="How often the state is written.", rich_help_panel=LIVE)
 ]
@@ -311,6 +319,22 @@ LatenessOption = Annotated[
         metavar="N",
         callback=_duration,
         rich_help_panel=READING,
+    ),
+]
+
+
+def _optional_duration(text: str | None) -> str | None:
+    return None if text is None else _duration(text)
+
+
+KeepOption = Annotated[
+    str | None,
+    typer.Option(
+        "--keep",
+        help="Keep facts for so long for a program that comes later: time points or 1h.",
+        metavar="N",
+        callback=_optional_duration,
+        rich_help_panel=LIVE,
     ),
 ]
 TimeLimitOption = Annotated[

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -34,6 +35,7 @@ from larspark.cli.options import (
     HindsightOption,
     IncrementalOption,
     JsonOption,
+    KeepOption,
     LatenessOption,
     Layout,
     MapOption,
@@ -56,11 +58,13 @@ from larspark.cli.options import (
     TimesOption,
     ToOption,
     UntilOption,
+    WatchProgramOption,
     Where,
     ZoneOption,
     bytes_of,
 )
 from larspark.cli.outputs import Outputs, check_state
+from larspark.cli.program_watch import ProgramSource, begin_watch, check_watch, program_watch
 from larspark.cli.spark_run import answers_on_spark
 from larspark.feeds.live import is_live
 from larspark.feeds.named_files import split_name
@@ -102,6 +106,8 @@ def run(
     overwrite: OverwriteOption = False,
     state: StateOption = None,
     commit_every: CommitEveryOption = "1s",
+    watch_program: WatchProgramOption = False,
+    keep: KeepOption = None,
     form: FormOption = None,
     mode: Annotated[
         Mode, typer.Option(help="Answer after each time point (pull) or each fact (push).")
@@ -147,7 +153,8 @@ def run(
     options = given_options(
         reading=reading, tick=tick_length, range=span, t0=first_report, report=report
     )
-    loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
+    load = partial(load_program, program, dialect, allow_path, options, hindsight=hindsight)
+    loaded = load()
     hindsight = hindsight or bool(loaded.syntax.hindsight)
     form = _form_of_events(loaded, form, hypothetical=hypothetical)
     if form is None and loaded.syntax.bindings is not None and not hypothetical:
@@ -213,6 +220,15 @@ def run(
     notes: Sequence[str] = ()
     if where is Where.LOCAL:
         session = api.open_session(loaded, given, engine, settings)
+    check_watch(watch_program, keep, live=live_source is not None, plain=not (hypothetical or push))
+    watched = program_watch(
+        watch_program,
+        session,
+        ProgramSource(program, load, background, engine),
+        loaded,
+        (keep, source.options.tick),
+        saved=durable is not None,
+    )
     checked = loaded.check(given, settings=settings).checked if session is None else session.checked
     print_problems(checked.warnings)
     pieces: Iterable[Answers]
@@ -228,7 +244,13 @@ def run(
             out = stack.enter_context(writer(files.open(output, None), json))
             pieces = replay(session, batches, to=last, hindsight=hindsight, seen=seen)
         else:
-            watch = Watch(live_source, session, written, quiet=place == "-" and clock is None)
+            watch = Watch(
+                live_source,
+                session,
+                written,
+                quiet=place == "-" and clock is None,
+                hang_up=watched and watched.ask,
+            )
             stack.enter_context(watch.watching())
             # Inside the watch, because delivering the last lines may take time.
             out = stack.enter_context(writer(files.open(output, durable), json))
@@ -246,6 +268,7 @@ def run(
         if form is not Form.POINTS:
             pieces = missing.watched(pieces)
         with durable_answers(durable, live_source, session, shown, out):
+            begin_watch(watched, live_source, shown, durable and durable.commit)
             for line in shown.lines(pieces, out.people):
                 out.line(line)
     print_notes(missing.notes(written))

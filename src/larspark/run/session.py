@@ -17,6 +17,7 @@ from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import AnyBatch, ColumnBatch, PointBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language import program_text
+from larspark.run.history import History
 from larspark.run.protocol import Answers, Engine, Model, Settings, Step, StepEngine
 from larspark.run.registry import engine_kind, make_engine
 from larspark.run.state import (
@@ -24,6 +25,8 @@ from larspark.run.state import (
     MALFORMED,
     SavedState,
     State,
+    atom_fields,
+    atom_of,
     optional_time,
     program_identity,
     refused,
@@ -32,6 +35,7 @@ from larspark.run.state import (
 )
 
 _KIND = "session"
+_HISTORY = "history"
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -111,13 +115,13 @@ class Session:
         _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
         self.lock = threading.RLock()
         self.checked = checked
-        self._background = frozenset(background)
-        self._settings = settings
+        self.background = frozenset(background)
+        self.settings = settings
         self._own = sorted(checked.elements, key=lambda element: element.t)
         self.last_own = self._own[-1].t if self._own else None
         # The number of the next element that arrives.
         self.next_seq = 0
-        self._latest: int | None = None
+        self.latest: int | None = None
         # The timeline starts with the first time point that is heard of, unless it was given.
         self.start = settings.start
         self.answered: int | None = None
@@ -125,15 +129,23 @@ class Session:
         self.evaluating_since: float | None = None
         # Predicates that the stream may hold, as far as it did.
         self._admitted: set[tuple[str, int]] = set()
+        # What is kept for explanations and other rules, where somebody wants them.
+        self.history: History | None = None
+        # What the last answer holds, of an engine that does not know it, with a history.
+        self._output: frozenset[Atom] = frozenset()
         self.kind = engine_kind(engine, checked, settings)
-        self.engine: Engine = make_engine(self.kind, checked, self._background, settings)
+        self.engine: Engine = make_engine(self.kind, checked, self.background, settings)
         self.stepping = cast(StepEngine, self.engine) if self.kind.steps else None
 
     @cached_property
     def identity(self) -> str:
         """What tells the program and its background data from all others."""
-        background = map(atom_text, self._background)
-        return program_identity(program_text(self.checked.program), background)
+        return self.identity_of(self.checked, self.background)
+
+    @staticmethod
+    def identity_of(checked: Checked, background: Iterable[Atom]) -> str:
+        """The identity of a session of this program."""
+        return program_identity(program_text(checked.program), map(atom_text, background))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -149,7 +161,7 @@ class Session:
         """Take in what happened at t; the same as a batch of these atoms, in less time."""
         with self.lock:
             batch = PointBatch(t, atoms, self.next_seq)
-            latest, start = self._latest, self.start
+            latest, start = self.latest, self.start
             in_order = latest is not None and latest <= t <= FURTHEST and t != self.answered
             if not in_order or self._own or start is None or t < start:
                 self.append(batch)
@@ -158,9 +170,11 @@ class Session:
             for predicate, args in atoms:
                 if (predicate, len(args)) not in admitted:
                     self._admit(Signature(predicate, len(args)))
-            self._latest = t
+            self.latest = t
             self.next_seq += len(atoms)
             self.engine.append(batch)
+            if self.history is not None:
+                self.history.append(batch, self.answered)
             return batch
 
     def _admit(self, signature: Signature) -> None:
@@ -177,30 +191,32 @@ class Session:
             heard = [t for t in (first, batch.last_t) if t is not None]
             heard += [element.t for element in self._own[:1]]
             self.start = min(heard, default=None)
-        batch = self._from_start(batch)
+        batch = given = self._from_start(batch)
         if batch.last_t is not None and self._own and self._own[0].t <= batch.last_t:
             batch = self._with_own_elements(batch, batch.last_t)
         if batch.last_t is not None:
             # Elements may reach further than the time point that answers are asked for.
-            latest = self._latest
-            self._latest = batch.last_t if latest is None else max(batch.last_t, latest)
+            latest = self.latest
+            self.latest = batch.last_t if latest is None else max(batch.last_t, latest)
         batch = batch.numbered_from(self.next_seq)
         self.next_seq += len(batch)
         self.engine.append(batch)
+        if self.history is not None:
+            self.history.append(given, self.answered)
 
     def step(self, t: int) -> Step | None:
         """What changes at t, if that is the next time point and can be run in one call.
 
         None: nothing happened, and `advance` is the way. The caller holds the lock.
         """
-        engine, latest = self.stepping, self._latest
+        engine, latest = self.stepping, self.latest
         if engine is None or latest is None or self._own or t > FURTHEST:
             return None
         changes = engine.step(t)
         if changes is not None:
             self.answered = t
             if latest < t:
-                self._latest = t
+                self.latest = t
         return changes
 
     @_alone
@@ -211,9 +227,30 @@ class Session:
         self.answered = t
         self.evaluating_since = monotonic()
         try:
-            return self.engine.advance(t)
+            answers = self.engine.advance(t)
         finally:
             self.evaluating_since = None
+        if self.history is not None and self.stepping is None and answers.first <= answers.last:
+            *_, last = answers.points()
+            self._output = last.atoms or frozenset()
+        return answers
+
+    def output(self) -> frozenset[Atom]:
+        """What the last answer holds; only a session with a history knows."""
+        return self._output if self.stepping is None else self.stepping.holding()
+
+    def reached(self, t: int | None, latest: int | None, output: frozenset[Atom]) -> None:
+        """Answers up to t were given, by other rules, and the last one is taken to hold this."""
+        self.answered, self._output = t, output
+        if latest is not None:
+            self.latest = latest if self.latest is None else max(self.latest, latest)
+
+    @_alone
+    def go_on_as(self, other: "Session") -> None:
+        """Be another session, which has answered up to the same time point."""
+        lock = self.lock
+        self.__dict__.clear()
+        self.__dict__.update(other.__dict__, lock=lock)
 
     def models(self, at: int, limit: int | None = None) -> Iterator[Model]:
         """The answer streams at a time point that was not passed yet, in a fixed order."""
@@ -261,15 +298,19 @@ class Session:
         """The whole state, from which `restore` continues, with values of the session's owner."""
         header = SessionHeader(
             self.kind.name,
-            self._settings,
+            self.settings,
             self.start,
             self.answered,
-            self._latest,
+            self.latest,
             self.next_seq,
         )
-        engine = self.engine.save()
+        engine, history = self.engine.save(), self.history
         values = {"session": header, "engine": engine.values, "owner": dict(owner or {})}
-        return SavedState(_KIND, self.identity, State(values, engine.arrays)).to_bytes()
+        arrays = engine.arrays
+        if history is not None and history.saved:
+            values["output"] = [atom_fields(a) for a in sorted(self.output(), key=atom_text)]
+            arrays = {**arrays, _HISTORY: history.save()}
+        return SavedState(_KIND, self.identity, State(values, arrays)).to_bytes()
 
     @_alone
     def restore(self, data: bytes) -> None:
@@ -279,25 +320,32 @@ class Session:
             raise refused("the saved state belongs to another program or other background data")
         if header.engine != self.kind.name:
             raise refused(f"the saved state belongs to the engine `{header.engine}`")
-        if header.settings != self._settings:
+        if header.settings != self.settings:
             raise refused("the saved state was made with other settings")
+        values, arrays = saved.state.values, saved.state.arrays
         try:
-            self.engine.restore(State(saved.state.values["engine"], saved.state.arrays))
+            kept, output = saved_history(saved, self.checked)
+            own = {name: array for name, array in arrays.items() if name != _HISTORY}
+            self.engine.restore(State(values["engine"], own))
         except MALFORMED as error:
             raise unreadable(error) from error
+        if self.history is not None:
+            self.history.forget_up_to(header.latest)
+            self.history = kept or self.history
+        self._output = output
         self.start, self.answered = header.start, header.answered
-        self._latest, self.next_seq = header.latest, header.next_seq
-        if self._latest is not None:
-            self._own = [element for element in self._own if element.t > self._latest]
+        self.latest, self.next_seq = header.latest, header.next_seq
+        if self.latest is not None:
+            self._own = [element for element in self._own if element.t > self.latest]
 
     def _reach(self, t: int) -> None:
         """Time moves on to t, which must not lie before what was answered."""
         if self.answered is not None and t < self.answered:
             message = f"time point {t} was already passed: answered up to {self.answered}"
             raise LarsparkError(Problem("L408", message))
-        if self._latest is None or self._latest < t:
+        if self.latest is None or self.latest < t:
             self.append_atoms(t, ())
-        if self._settings.hindsight and self._own:
+        if self.settings.hindsight and self._own:
             # What the program says of later time points is known, too.
             self.append(RowBatch((), self._own[-1].t))
 
@@ -314,8 +362,8 @@ class Session:
         if self.answered is not None and first <= self.answered:
             message = f"an element at {first} comes too late: answered up to {self.answered}"
             raise LarsparkError(Problem("L402", message))
-        if self._latest is not None and first < self._latest:
-            raise _out_of_order(first, self._latest)
+        if self.latest is not None and first < self.latest:
+            raise _out_of_order(first, self.latest)
         return first
 
     def _check_rows(self, batch: RowBatch) -> None:
@@ -329,7 +377,7 @@ class Session:
 
     def _from_start(self, batch: AnyBatch) -> AnyBatch:
         """What lies before the timeline is not seen."""
-        start = self._settings.start
+        start = self.settings.start
         if start is None or batch.first_t is None or start <= batch.first_t:
             return batch
         if isinstance(batch, RowBatch):
@@ -350,6 +398,15 @@ class Session:
         merged = sorted([*rows, *batch.rows()], key=lambda row: row.t)
         numbered = [Row(t, atom, seq) for seq, (t, atom, _) in enumerate(merged, self.next_seq)]
         return RowBatch(numbered, last_t)
+
+
+def saved_history(saved: SavedState, checked: Checked) -> tuple[History | None, frozenset[Atom]]:
+    """The history of a saved session, if it has one, and what the last answer held."""
+    array = saved.state.arrays.get(_HISTORY)
+    if array is None:
+        return None, frozenset()
+    output = frozenset(map(atom_of, saved.state.values["output"]))
+    return History.restored(checked.lookback, array.astype(np.uint8)), output
 
 
 def _out_of_order(t: int, latest: int) -> LarsparkError:

@@ -18,24 +18,14 @@ A program that can be cut by key (or in stages) and by time is cut into shards t
 program that cannot be cut runs in one piece.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from larspark.analysis.checked import Checked
-from larspark.analysis.dependencies import evaluation_order
-from larspark.analysis.fragment import is_choice
-from larspark.analysis.frames import first_frame, frames
 from larspark.analysis.partition import Key, partition_obstacles
-from larspark.analysis.reach import Reach, placements, variable_times
-from larspark.analysis.signatures import Roles
+from larspark.analysis.past import rule_place, time_obstacles, windows_of
 from larspark.analysis.stages import Stage, find_stages
 from larspark.base.atoms import Signature
-from larspark.language import rule_text, window_text
-from larspark.language.nodes import walk
-from larspark.language.tree import AtomFormula, Rule, Windowed
-from larspark.language.windows import Window
-from larspark.logic.traversal import formulas
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +61,13 @@ class Cuts:
 def find_cuts(checked: Checked, every_model: bool = False) -> Cuts:
     """The exact cuts of a program, for one answer stream, or for all of them (`every_model`)."""
     key_obstacles = tuple(_key_obstacles(checked))
-    time_obstacles = tuple(_time_obstacles(checked, every_model))
+    unbounded = tuple(time_obstacles(checked, every_model))
     stages = find_stages(checked) if key_obstacles else ()
     return Cuts(
         None if key_obstacles else checked.partition_key,
         key_obstacles,
-        None if time_obstacles else checked.lookback.time,
-        time_obstacles,
+        None if unbounded else checked.lookback.time,
+        unbounded,
         stages if any(stage.key for stage in stages) else (),
     )
 
@@ -116,28 +106,13 @@ be arbitrarily old
 
 def counts_tuples(checked: Checked) -> bool:
     """Does the arrival order of facts of one time point matter?"""
-    return any(window.selects_input for _, window in _windows(checked))
+    return any(window.selects_input for _, window in windows_of(checked))
 
 
-def own_windows(checked: Checked) -> list[str]:
+def ownwindows_of(checked: Checked) -> list[str]:
     """The names of windows registered from Python."""
-    names = (w.function for _, w in _windows(checked) if w.function is not None)
+    names = (w.function for _, w in windows_of(checked) if w.function is not None)
     return list(dict.fromkeys(names))
-
-
-def looks_further(checked: Checked, reach: int) -> Iterator[str]:
-    """The rules that look back further than `reach` time points.
-
-    >>> from larspark.language import parse_program
-    >>> from larspark.analysis.check import check
-    >>> program = parse_program("p :- [5] some a. q :- [60] some b(_).").program
-    >>> list(looks_further(check(program), 20))
-    ['line 1, `q :- [60] some b(_).`: it looks for `b(_)` further back']
-    """
-    known = _known(checked)
-    for number, rule in enumerate(checked.rules):
-        if (atom := _seen_before(rule, checked.derived, known, -reach)) is not None:
-            yield f"{_place(checked, number)}: it looks for `{atom}` further back"
 
 
 def _verdict(cuts: Cuts) -> str:
@@ -156,72 +131,11 @@ def _verdict(cuts: Cuts) -> str:
 
 def _key_obstacles(checked: Checked) -> Iterator[str]:
     for number, why in partition_obstacles(checked):
-        yield f"{_place(checked, number)}: {why}"
+        yield f"{rule_place(checked, number)}: {why}"
     if checked.partition_key is None and not partition_obstacles(checked):
         yield "no rule reads the stream, so there is nothing to partition"
     if checked.several_models:
         yield "constraints and choices depend on the facts of all keys together"
-
-
-def _time_obstacles(checked: Checked, every_model: bool) -> Iterator[str]:
-    chooses = checked.strata is None or any(is_choice(rule.head) for rule in checked.rules)
-    if chooses and not every_model:
-        yield "the choice among several answer streams depends on all earlier choices"
-    if checked.program.remembered:
-        names = ", ".join(f"`{signature}`" for signature in sorted(checked.program.remembered))
-        yield f"`#remember` carries {names} on from answer to answer"
-    if checked.lookback.time is None or checked.lookback.tuples != 0:
-        found = list(_unbounded(checked))
-        yield from found or ["an answer can look back without bound"]
-
-
-def _unbounded(checked: Checked) -> Iterator[str]:
-    """The rules that look back without a bound in time."""
-    counting = {number: w for number, w in _windows(checked) if w.selects_input}
-    known = _known(checked)
-    for number, rule in enumerate(checked.rules):
-        if number in counting:
-            window = counting[number]
-            why = f"the window `[{window_text(window)}]` {window.unbounded}"
-            yield f"{_place(checked, number)}: {why}"
-        elif (atom := _seen_before(rule, checked.derived, known, -math.inf)) is not None:
-            why = f"it looks for `{atom}` in the whole past; a window such as `[60]` bounds that"
-            yield f"{_place(checked, number)}: {why}"
-
-
-def _known(checked: Checked) -> Reach:
-    parts = Roles(checked.inputs, checked.background_signatures, checked.derived, checked.shown)
-    order = evaluation_order(checked.edges, checked.derived)
-    remembered = checked.program.remembered & checked.derived
-    # As for the lookback: with hindsight there is input after the evaluation time, too.
-    return placements(checked.rules, order, parts, remembered, end=math.inf, input_end=math.inf)
-
-
-def _seen_before(
-    rule: Rule, derived: frozenset[Signature], known: Reach, earliest: float
-) -> str | None:
-    """A body atom that is looked up before `earliest`; at minus infinity: without a bound."""
-    times = variable_times(rule, known)
-    if times is None:
-        return None
-    for formula in rule.body:
-        for part, frame in frames(formula, first_frame(known.end), times):
-            if not isinstance(part, AtomFormula):
-                continue
-            lowest: float = frame.now.floor.time
-            if part.atom.signature in derived and frame.monotone:
-                lowest = max(frame.now.times.low, known.placed[part.atom.signature].low)
-            if lowest < earliest or lowest == -math.inf:
-                return str(part.atom)
-    return None
-
-
-def _windows(checked: Checked) -> Iterator[tuple[int, Window]]:
-    for number, rule in enumerate(checked.rules):
-        for formula in formulas(rule):
-            for part in walk(formula):
-                if isinstance(part, Windowed):
-                    yield number, part.window
 
 
 def _spread(key: Key) -> str:
@@ -242,7 +156,7 @@ def _stages(checked: Checked, stages: Sequence[Stage]) -> Iterator[str]:
             merged = "several shards derive parts of it, which are merged"
             yield f"   {_names(stage.parts)}: {merged}"
         for rule, why in stage.reasons:
-            yield f"   {_place(checked, rule)}: {why}"
+            yield f"   {rule_place(checked, rule)}: {why}"
     yield "a live stream has no stages: it runs in one shard"
 
 
@@ -255,11 +169,6 @@ def _exchange(signature: Signature, stage: Stage) -> str:
 
 def _names(signatures: Iterable[Signature]) -> str:
     return ", ".join(map(str, sorted(signatures)))
-
-
-def _place(checked: Checked, number: int) -> str:
-    rule = checked.rules[number]
-    return f"line {rule.span.line}, `{rule_text(rule)}`"
 
 
 def _entry(title: str, content: list[str]) -> list[str]:

@@ -57,16 +57,16 @@ def event_lines(points: Iterable[Point], people: bool, times: TimeFormat = POINT
 
 
 def change_lines(
-    changes: Iterable[Change], people: bool, times: TimeFormat = POINTS
+    changes: Iterable[Change], people: bool, times: TimeFormat = POINTS, why: str = ""
 ) -> Iterator[str]:
-    """One line for every time point at which something begins or ends."""
+    """One line for every time point at which something begins or ends; for people also why."""
     for t, added, removed in changes:
         if not people:
             yield change_line(t, added, removed, times)
             continue
         signed = [f"[green]+ {escape(text)}[/]" for text in sorted(map(atom_text, added))]
         signed += [f"[red]- {escape(text)}[/]" for text in sorted(map(atom_text, removed))]
-        yield f"[cyan]{times.text(t):>6}[/]  {'  '.join(signed)}"
+        yield f"[cyan]{times.text(t):>6}[/]  {'  '.join([why, *signed] if why else signed)}"
 
 
 def interval_lines(

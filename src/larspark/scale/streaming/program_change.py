@@ -13,12 +13,13 @@ from dataclasses import replace
 from typing import assert_never
 
 from larspark.analysis.checked import Checked
+from larspark.analysis.past import looks_further
 from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language.nodes import walk
 from larspark.language.tree import AtomFormula
 from larspark.logic.traversal import formulas
-from larspark.scale.cuts import find_cuts, looks_further
+from larspark.scale.cuts import find_cuts
 from larspark.scale.streaming.shard_state import Identity, ShardState, identity
 from larspark.scale.streaming.stream_job import StreamJob
 
