@@ -108,7 +108,7 @@ def test_a_run_with_a_state_goes_on_with_the_rules_that_were_changed_meanwhile(
     (folder / "rules.lars").write_text(OLD)
     wait_for(folder, "err", "new rules hold after time point 3", run)
     feed(folder, 9, "temp(z,1)")
-    wait_for(folder, "out", '"t": 5', run)
+    wait_for(folder, "out", '"t": 7', run)
     run.send_signal(signal.SIGINT)
     assert run.wait(60) == 0
     more = ["hot(b)", "twice(a)", "twice(b)"]
@@ -118,6 +118,7 @@ def test_a_run_with_a_state_goes_on_with_the_rules_that_were_changed_meanwhile(
         {"t": 3, "add": ["hot(c)"], "del": []},
         {"t": 4, "add": [], "del": more, "rules": {"t": 3, "add": [], "del": more}},
         {"t": 5, "add": [], "del": ["hot(a)"]},
+        {"t": 7, "add": [], "del": ["hot(c)"]},
     ]
 
 
