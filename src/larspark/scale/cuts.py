@@ -109,7 +109,7 @@ def counts_tuples(checked: Checked) -> bool:
     return any(window.selects_input for _, window in windows_of(checked))
 
 
-def ownwindows_of(checked: Checked) -> list[str]:
+def own_windows(checked: Checked) -> list[str]:
     """The names of windows registered from Python."""
     names = (w.function for _, w in windows_of(checked) if w.function is not None)
     return list(dict.fromkeys(names))
