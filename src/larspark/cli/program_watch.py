@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import typer
 
@@ -32,6 +32,13 @@ class ProgramSource(NamedTuple):
     engine: str
 
 
+class Committing(Protocol):
+    """A run that can commit how far it is."""
+
+    def commit(self) -> None:
+        """Commit now, while the run is at rest."""
+
+
 class ProgramWatch:
     """Lets a run go on with its program as it is now, whenever that has changed."""
 
@@ -46,7 +53,7 @@ class ProgramWatch:
         """Read the program as soon as the run is at rest; safe in a signal handler."""
         self._asked = True
 
-    def look(self, answers: AnswerFormat, commit: Callable[[], None] | None) -> None:
+    def look(self, answers: AnswerFormat, commits: Committing | None) -> None:
         """Let the program of now take over, if there is another one."""
         now = self._stamps()
         before, self._seen = self._seen, now
@@ -67,8 +74,8 @@ class ProgramWatch:
             return
         answers.rules_changed(change)
         report_change(change, answers.times)
-        if commit is not None:
-            commit()
+        if commits is not None:
+            commits.commit()
 
     def _replaced(self) -> RuleChange | None:
         """What the program of now has changed; None if it is the same."""
@@ -129,7 +136,7 @@ def begin_watch(
     watch: ProgramWatch | None,
     stream: LiveStream | None,
     answers: AnswerFormat,
-    commit: Callable[[], None] | None,
+    commits: Committing | None,
 ) -> None:
     """From now on look at the program whenever the stream is at rest."""
     if watch is None or stream is None:
@@ -137,7 +144,7 @@ def begin_watch(
     rest = stream.at_rest
 
     def look_first(idle: bool) -> float:
-        watch.look(answers, commit)
+        watch.look(answers, commits)
         wanted = rest(idle)
         return _LOOK_SECONDS if wanted is None else min(wanted, _LOOK_SECONDS)
 

@@ -249,7 +249,7 @@ def run(
                 session,
                 written,
                 quiet=place == "-" and clock is None,
-                hang_up=watched and watched.ask,
+                hang_up=None if watched is None else watched.ask,
             )
             stack.enter_context(watch.watching())
             # Inside the watch, because delivering the last lines may take time.
@@ -268,7 +268,7 @@ def run(
         if form is not Form.POINTS:
             pieces = missing.watched(pieces)
         with durable_answers(durable, live_source, session, shown, out):
-            begin_watch(watched, live_source, shown, durable and durable.commit)
+            begin_watch(watched, live_source, shown, durable)
             for line in shown.lines(pieces, out.people):
                 out.line(line)
     print_notes(missing.notes(written))

@@ -40,6 +40,7 @@ class _Taken(NamedTuple):
 
     settings: Settings
     history: History
+    start: int | None
     answered: int | None
     latest: int | None
     output: frozenset[Atom]
@@ -56,13 +57,12 @@ def replace_rules(session: Session, prepared: Prepared, engine: str) -> RuleChan
         taken = _Taken(
             session.settings,
             session.history,
+            session.start,
             session.answered,
             session.latest,
             session.output(),
         )
-        other, change = _rebuilt(taken, prepared, engine)
-        session.go_on_as(other)
-        return change
+        return _replaced(session, taken, prepared, engine)
 
 
 def resume_with_rules(session: Session, saved: bytes, engine: str) -> RuleChange:
@@ -75,15 +75,13 @@ def resume_with_rules(session: Session, saved: bytes, engine: str) -> RuleChange
         raise unreadable(error) from error
     if history is None:
         raise refused("the state belongs to another program, and was saved without its facts")
-    taken = _Taken(header.settings, history, header.answered, header.latest, output)
-    other, change = _rebuilt(taken, prepared, engine)
-    session.go_on_as(other)
-    return change
+    taken = _Taken(header.settings, history, header.start, header.answered, header.latest, output)
+    return _replaced(session, taken, prepared, engine)
 
 
-def _rebuilt(taken: _Taken, prepared: Prepared, engine: str) -> tuple[Session, RuleChange]:
-    """A session of the new program that is as far as the old one."""
-    settings, history, answered, latest, before = taken
+def _replaced(session: Session, taken: _Taken, prepared: Prepared, engine: str) -> RuleChange:
+    """Let a session go on as one of the new program that is as far as the old one."""
+    settings, history, begun, answered, latest, before = taken
     if settings.hindsight or settings.push:
         message = "a run with hindsight or after each fact cannot change its rules"
         raise LarsparkError(Problem("L433", message))
@@ -98,9 +96,12 @@ def _rebuilt(taken: _Taken, prepared: Prepared, engine: str) -> tuple[Session, R
         for point in other.advance(answered).points():
             now = point.atoms or frozenset()
     other.reached(answered, latest, now)
+    # The run as a whole began where it did.
+    other.start = other.start if begun is None else begun
     other.history = history.copy()
     other.history.look_back(checked.lookback)
-    return other, RuleChange(
+    session.go_on_as(other)
+    return RuleChange(
         answered, now - before, before - now, start if missing else None, tuple(missing)
     )
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from time import monotonic
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -305,7 +305,8 @@ class Session:
             self.next_seq,
         )
         engine, history = self.engine.save(), self.history
-        values = {"session": header, "engine": engine.values, "owner": dict(owner or {})}
+        values: dict[str, Any] = {"session": header, "engine": engine.values}
+        values["owner"] = dict(owner or {})
         arrays = engine.arrays
         if history is not None and history.saved:
             values["output"] = [atom_fields(a) for a in sorted(self.output(), key=atom_text)]
