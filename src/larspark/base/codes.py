@@ -162,6 +162,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L486": "The program uses a window that executors do not have.",
         "L487": "The files of a run on Spark cannot be read.",
         "L488": "Spark did not start.",
+        "L489": "The package deltalake is not installed.",
         "L490": "An option of a stream on Spark has a value that it cannot have.",
         "L491": "A checkpoint belongs to another program.",
         "L492": "A checkpoint, or the state in it, is damaged.",
@@ -169,6 +170,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "L494": "A checkpoint was made with other shards or sources.",
         "L495": "A query on Spark failed.",
         "L496": "A followed file became shorter.",
+        "L497": "Executors lack a package.",
+        "L498": "Executors have another version of larspark.",
     },
     "Showing, the command line and benchmarks": {
         "L501": "A predicate that should be shown is in neither the program nor the stream.",

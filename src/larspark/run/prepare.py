@@ -32,7 +32,7 @@ def prepare(
     `read_files=False` is for executors: the background files of the program were read already, and
     are among the data given.
     """
-    syntax = accepted(parse_program(program)) if isinstance(program, str) else program
+    syntax = parsed(program)
     atoms = set(ground_atoms(background))
     atoms.update(background_of(syntax) if read_files else ())
     checked = checked_with(syntax, atoms, settings)
@@ -41,6 +41,11 @@ def prepare(
     if errors:
         raise LarsparkError(errors)
     return Prepared(checked, frozenset(atoms))
+
+
+def parsed(program: str | tree.Program) -> tree.Program:
+    """The program of a text without errors."""
+    return accepted(parse_program(program)) if isinstance(program, str) else program
 
 
 def background_of(program: tree.Program) -> Iterator[Atom]:

@@ -25,6 +25,7 @@ from larspark.scale.problem_transport import problems
 from larspark.scale.spark_session import DataFrame, active_session, is_remote
 from larspark.scale.staged_batch import answers_in_stages
 from larspark.scale.survey import Survey, combine_surveys
+from larspark.scale.travel import prepare_executors
 
 _LOG = logging.getLogger(__name__)
 
@@ -134,6 +135,7 @@ def run_prepared(
     """
     check_sources(sources, prepared.tick)
     spark = session_of(sources)
+    prepare_executors(spark)
     with problems():
         surveyed = survey_of(spark, sources, prepared)
     survey = combine_surveys([row for rows in surveyed for row in rows])

@@ -89,7 +89,25 @@ def collect(answers: DataFrame) -> pa.Table:
 
 def reported_problems(error: Exception) -> tuple[Problem, ...]:
     """The problems that larspark on an executor reported through an error of Spark, if any."""
-    return next(filter(None, (problems_in(str(cause)) for cause in causes(error))), ())
+    found = (problems_in(str(cause)) or _missing_package(str(cause)) for cause in causes(error))
+    return next(filter(None, found), ())
+
+
+# The packages without which larspark does not start on an executor.
+_NEEDED = re.compile(r"ModuleNotFoundError: No module named '(larspark|lark|numpy|orjson)\b")
+
+
+def _missing_package(text: str) -> tuple[Problem, ...]:
+    """The problem of an executor that has too few packages.
+
+    >>> _missing_package("ModuleNotFoundError: No module named 'orjson'")[0].message
+    'executors lack the package orjson'
+    """
+    found = _NEEDED.search(text)
+    if found is None:
+        return ()
+    hint = "install larspark in the Python environment of the executors; see docs/deploy.md"
+    return (Problem("L497", f"executors lack the package {found[1]}", hint=hint),)
 
 
 def failure(error: Exception) -> tuple[Problem, ...]:

@@ -21,6 +21,7 @@ from larspark.scale.spark_session import (
     SparkSession,
 )
 from larspark.scale.streaming.intake import VALUE
+from larspark.scale.travel import prepare_executors
 
 _FORMAT = "larspark-lines"
 _PLACE = "bytes"
@@ -34,6 +35,7 @@ def follow(spark: SparkSession, path: str | Path) -> DataFrame:
     The file must only grow. Executors read it, so on several machines it has to be on a shared file
     system. A file that does not exist yet has no lines.
     """
+    prepare_executors(spark)
     spark.dataSource.register(GrowingLines)
     return spark.readStream.format(_FORMAT).load(str(Path(path).absolute()))
 

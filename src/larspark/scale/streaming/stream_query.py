@@ -40,6 +40,7 @@ from larspark.scale.streaming.stream_job import (
 )
 from larspark.scale.streaming.stream_progress import OBSERVED
 from larspark.scale.table_facts import Shape
+from larspark.scale.travel import prepare_executors
 
 # One row for each shard and micro-batch; the output is packed in `rows`.
 SPARK_SCHEMA = (
@@ -233,7 +234,9 @@ def answers(
     stream_inputs: Sequence[StreamInput], stream_job: StreamJob, shard: StatefulProcessor
 ) -> DataFrame:
     """The output of a stateful operator on the shards of a stream."""
-    _use_state_store(stream_inputs[0].frame.sparkSession)
+    spark = stream_inputs[0].frame.sparkSession
+    _use_state_store(spark)
+    prepare_executors(spark)
     text = stream_job.text()
     messages = [
         stream_input.rows.mapInArrow(

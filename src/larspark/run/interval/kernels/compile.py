@@ -7,7 +7,6 @@ loaded from Numba's cache.
 
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
@@ -18,7 +17,7 @@ from larspark.run.interval.kernels.compiled_cache import (
     discard_cached,
     is_cached,
     is_kept,
-    remove_outdated,
+    kept_on_disk,
 )
 
 Parameters = ParamSpec("Parameters")
@@ -75,8 +74,9 @@ class _Registry:
         if self._njit is None:
             raise RuntimeError("Numba is not loaded")
         try:
-            return self._njit(cache=True, nogil=True, **options)(function)
-        except RuntimeError as error:
+            with kept_on_disk():
+                return self._njit(cache=True, nogil=True, **options)(function)
+        except (OSError, RuntimeError) as error:
             # There is no folder for Numba's files.
             self.complain(str(error))
             return self._njit(nogil=True, **options)(function)
@@ -98,7 +98,6 @@ class _Registry:
         # Registers how compiled code finds arrays by their addresses.
         import larspark.run.interval.kernels.native  # noqa: F401
 
-        remove_outdated(Path(__file__).parent)
         # A warning about Numba's own inlining, of no use to users.
         warnings.filterwarnings("ignore", category=NumbaIRAssumptionWarning)
         for function, options in self.helpers.items():

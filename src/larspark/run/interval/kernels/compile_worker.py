@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from larspark.run.interval.kernels.compile import Kernel
+from larspark.run.interval.kernels.compiled_cache import cache_folder
 
 _PACKAGE = Kernel.__module__.rpartition(".")[0]
 # Programs that run meanwhile come first.
@@ -50,7 +50,7 @@ def _alone() -> Iterator[None]:
     try:
         import fcntl
 
-        lock = (Path(__file__).parent / "__pycache__" / "compiling.lock").open("w")
+        lock = (cache_folder() / "compiling.lock").open("w")
     except (ImportError, OSError):
         yield
         return

@@ -2,36 +2,111 @@
 
 Numba notices when the file of a kernel changes, but not when a file changes from which the kernel
 takes helpers or constants, and a kernel with an outdated layout gives wrong answers. So a hash of
-the folder's sources is kept beside the compiled code, which is removed when the hash changes.
+the folder's sources is kept beside the compiled code, which is removed when the hash changes, or is
+part of the folder's name.
 """
 
-from contextlib import suppress
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from larspark.base.private_folder import private_folder
+
 _STAMP = "kernels.sha256"
+_SOURCES = Path(__file__).parent
+_COMPILED = ("*.nbc", "*.nbi")
+
+
+@cache
+def cache_folder() -> Path:
+    """The folder for compiled kernels; an OSError says why there is none.
+
+    Processes of the same user on a host share it. It lies beside the sources where these can be
+    written to, else it is a private folder, which begins with what was compiled beside the sources
+    when larspark was installed. NUMBA_CACHE_DIR comes before both.
+    """
+    from numba.core import config
+
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR)
+    beside = _SOURCES / "__pycache__"
+    if _is_writable(beside):
+        remove_outdated(_SOURCES)
+        return beside
+    folder = private_folder() / f"kernels-{fingerprint(_SOURCES)[:16]}"
+    if not folder.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _copy_compiled(beside, folder)
+    return folder
+
+
+@contextmanager
+def kept_on_disk() -> Iterator[None]:
+    """Let Numba keep the functions that it is given meanwhile in the folder."""
+    from numba.core import config
+
+    folder, before = cache_folder(), config.CACHE_DIR
+    if folder != _SOURCES / "__pycache__":
+        config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _copy_compiled(beside: Path, folder: Path) -> None:
+    """Copy what was compiled of these sources by a user who could write beside them."""
+    from numba.core.caching import _CacheLocator
+
+    with suppress(OSError):
+        if (beside / _STAMP).read_text() != fingerprint(_SOURCES):
+            return
+        # Numba makes a folder for the sources of each path.
+        target = folder / _CacheLocator.get_suitable_cache_subpath(__file__)
+        target.mkdir(exist_ok=True)
+        # An index is copied after what it lists.
+        for pattern in _COMPILED:
+            for compiled in beside.glob(pattern):
+                copy = target / f"{compiled.name}.copying"
+                shutil.copyfile(compiled, copy)
+                copy.replace(target / compiled.name)
+
+
+def fingerprint(folder: Path) -> str:
+    """A hash of the sources in a folder."""
+    digest = sha256()
+    for source in sorted(folder.glob("*.py")):
+        digest.update(source.name.encode() + source.read_bytes())
+    return digest.hexdigest()
 
 
 def remove_outdated(folder: Path) -> None:
-    """Remove Numba's files for a folder if any of its sources changed since they were made.
-
-    If the folder is read-only Numba caches elsewhere; the files of an installed package change all
-    at once.
-    """
+    """Remove Numba's files for a folder if any of its sources changed since they were made."""
     cache = folder / "__pycache__"
     stamp = cache / _STAMP
-    fingerprint = sha256()
-    for source in sorted(folder.glob("*.py")):
-        fingerprint.update(source.name.encode() + source.read_bytes())
+    made_from = fingerprint(folder)
     with suppress(OSError):
-        if stamp.exists() and stamp.read_text() == fingerprint.hexdigest():
+        if stamp.exists() and stamp.read_text() == made_from:
             return
     with suppress(OSError):
-        for compiled in [*cache.glob("*.nbi"), *cache.glob("*.nbc")]:
+        for compiled in [path for pattern in _COMPILED for path in cache.glob(pattern)]:
             compiled.unlink(missing_ok=True)
         cache.mkdir(exist_ok=True)
-        stamp.write_text(fingerprint.hexdigest())
+        stamp.write_text(made_from)
 
 
 def is_kept(dispatcher: Any) -> bool:

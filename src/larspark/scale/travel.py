@@ -1,0 +1,144 @@
+"""larspark travels to the executors, and what they lack is reported before there is work.
+
+Executors that are threads of this process or its children have what the driver has. Others receive
+the package as a zip, once for each session, and are asked what they have: one short job.
+"""
+
+import atexit
+import logging
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from socket import gethostname
+from tempfile import mkdtemp
+from typing import NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pyarrow as pa
+
+import larspark
+from larspark.base import private_folder
+from larspark.base.private_folder import DIGEST_FILE, PACKAGES, package_digest, package_files
+from larspark.base.problems import LarsparkError, Problem
+from larspark.scale.exchange import number_frame, parallelism
+from larspark.scale.problem_transport import problems, reports_problems
+from larspark.scale.spark_session import SparkSession, is_remote
+
+_LOG = logging.getLogger("larspark.spark")
+
+# `false` where executors have the package and nothing can be sent to them.
+SETTING = "spark.larspark.travel"
+_NAMES = ("host", "version", "digest", "numba")
+_SCHEMA = ", ".join(f"{name} string" for name in _NAMES)
+
+
+class Executor(NamedTuple):
+    """What a Python process of an executor has; no version of Numba if that is missing."""
+
+    host: str
+    version: str
+    digest: str
+    numba: str | None
+
+
+def prepare_executors(spark: SparkSession) -> None:
+    """Send the package to the executors of a session, once, and check what they have."""
+    if _are_here(spark):
+        return
+    session = spark.session_id if is_remote(spark) else spark.sparkContext.applicationId
+    if session in _prepared():
+        return
+    if str(spark.conf.get(SETTING, "true")).lower() != "false":
+        _send(spark, package_zip())
+    with problems():
+        report(executors(spark))
+    _prepared().add(session)
+
+
+@cache
+def _prepared() -> set[str]:
+    """The sessions whose executors are prepared."""
+    return set()
+
+
+def _are_here(spark: SparkSession) -> bool:
+    """Are executors threads of the driver, with Python processes like its own?"""
+    master = str(spark.conf.get("spark.master", ""))
+    return not is_remote(spark) and (master == "local" or master.startswith("local["))
+
+
+def _send(spark: SparkSession, archive: Path) -> None:
+    if is_remote(spark):
+        spark.addArtifacts(str(archive), pyfile=True)
+    else:
+        spark.sparkContext.addPyFile(str(archive))
+
+
+@cache
+def package_zip() -> Path:
+    """A zip of this package and of the plain Python that it needs, made once in a process."""
+    name = f"larspark-{larspark.__version__}-{package_digest(_package())[:16]}.zip"
+    archive = Path(mkdtemp(prefix="larspark-zip-")) / name
+    start = Path(private_folder.__file__).read_text(encoding="utf-8")
+    with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
+        packed.writestr("larspark/__init__.py", f"{start}\n\nstart_unpacked(globals())\n")
+        packed.writestr(DIGEST_FILE, f"{larspark.__version__} {package_digest(_package())}")
+        for package in (_package(), *_plain_dependencies()):
+            for path in package_files(package):
+                packed.write(path, f"{PACKAGES}/{path.relative_to(package.parent).as_posix()}")
+    atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)
+    return archive
+
+
+def _package() -> Path:
+    return Path(private_folder.__file__).parent.parent
+
+
+def _plain_dependencies() -> Iterator[Path]:
+    """What larspark needs that is plain Python: the parser generator."""
+    found = find_spec("lark")
+    if found is not None and found.origin is not None:
+        yield Path(found.origin).parent
+
+
+def executors(spark: SparkSession) -> list[Executor]:
+    """What the executors have that run the tasks of a short job, one for each core."""
+    tasks = parallelism(spark)
+    rows = number_frame(spark, tasks).mapInArrow(_look, _SCHEMA).collect()
+    return sorted({Executor(*row) for row in rows})
+
+
+@reports_problems
+def _look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What the process that runs this has."""
+    for _ in batches:
+        pass
+    try:
+        numba = version("numba")
+    except PackageNotFoundError:
+        numba = None
+    found = (gethostname(), larspark.__version__, package_digest(_package()), numba)
+    columns = [pa.array([value], pa.string()) for value in found]
+    yield pa.RecordBatch.from_arrays(columns, names=list(_NAMES))
+
+
+def report(found: Sequence[Executor]) -> None:
+    """Refuse executors with another larspark, and warn once of those without Numba."""
+    digest = package_digest(_package())
+    others = [each for each in found if each.digest != digest]
+    if others:
+        [other, *_] = others
+        what = other.version if other.version != larspark.__version__ else "other files of it"
+        message = f"the driver has larspark {larspark.__version__}, {other.host} has {what}"
+        hint = f"install the same version there, or let it travel: `{SETTING}` = `true`"
+        raise LarsparkError(Problem("L498", message, hint=hint))
+    slow = sorted({each.host for each in found if each.numba is None})
+    if slow:
+        _LOG.warning(
+            "numba is not installed on executors (%s): the engine `interval` runs in plain Python "
+            "there, much slower; install it with `pip install 'larspark[fast]'`",
+            ", ".join(slow),
+        )
