@@ -7,7 +7,7 @@ over files that arrive day by day (`../pipeline`).
 from pathlib import Path
 from typing import Any
 
-from flights import FLIGHTS, MINUTE, WEATHER
+from flights import FLIGHTS, WEATHER
 from pyspark.sql import DataFrame, SparkSession
 
 import larspark as lp
@@ -80,12 +80,9 @@ def typed_tables(intervals: DataFrame) -> dict[str, DataFrame]:
     """One table for each predicate: typed arguments, time points, timestamps, and the month."""
     return {
         name.partition("/")[0]: table.selectExpr(
-            "*",
-            f"timestamp_micros(`from` * {MINUTE}) as begins",
-            f"timestamp_micros((`to` + 1) * {MINUTE}) as ends",
-            f"date_format(timestamp_micros(`from` * {MINUTE}), 'yyyy-MM') as month",
+            "* except (day)", "date_format(day, 'yyyy-MM') month"
         )
-        for name, table in outputs(intervals, TABLES).items()
+        for name, table in outputs(intervals, TABLES, lp.Program.load(PROGRAM)).items()
     }
 
 

@@ -1,4 +1,4 @@
-"""The streaming query: raw files in, typed Parquet tables out, restarted from its checkpoint.
+"""The streaming query: raw files in, typed tables of Delta Lake out, restarted from its checkpoint.
 
     python examples/pipeline/query.py FOLDER [--until-empty]
 
@@ -8,7 +8,6 @@ the tables. With `--until-empty` the query stops when all files are processed.
 
 import argparse
 import sys
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "flights"))
@@ -17,10 +16,11 @@ import pipeline
 from pyspark.sql import DataFrame, SparkSession
 
 import larspark as lp
-from larspark.spark import local_session, start, stream, wait
+from larspark.spark import local_session, start, stream, table_sink, wait
 
 # A flight can leave almost a day after its schedule, so its fact can follow facts of the next day.
 WATERMARK = "1 d"
+PROGRAM = lp.Program.load(pipeline.PROGRAM)
 
 
 def main() -> None:
@@ -30,9 +30,10 @@ def main() -> None:
     options = parser.parse_args()
     spark = local_session(short=True, quiet=True)
     answers = streaming_answers(spark, options.folder / "arriving")
-    writing = answers.writeStream.foreachBatch(
-        partial(write_batch, folder=options.folder / "answers")
-    ).option("checkpointLocation", str(options.folder / "checkpoint"))
+    # Spark repeats a micro-batch after a crash; the sink writes it once.
+    sink = table_sink(options.folder / "answers", PROGRAM, pipeline.TABLES)
+    writing = answers.writeStream.foreachBatch(sink)
+    writing = writing.option("checkpointLocation", str(options.folder / "checkpoint"))
     if options.until_empty:
         writing = writing.trigger(availableNow=True)
     wait(start(writing))
@@ -44,20 +45,7 @@ def streaming_answers(spark: SparkSession, arriving: Path) -> DataFrame:
     flights = pipeline.raw_table(reader, arriving / "flights", pipeline.FLIGHT_COLUMNS)
     weather = pipeline.raw_table(reader, arriving / "weather", pipeline.WEATHER_COLUMNS)
     facts = pipeline.facts(flights, weather)
-    program = lp.Program.load(pipeline.PROGRAM)
-    return stream(program, facts, time="at", watermark=WATERMARK)
-
-
-def write_batch(answers: DataFrame, number: int, folder: Path) -> None:
-    """Write the tables of a micro-batch.
-
-    The folder depends on the number of the micro-batch only: Spark may repeat one after a crash,
-    and then the same rows replace what it had written before.
-    """
-    answers.persist()
-    for name, table in pipeline.typed_tables(answers).items():
-        table.write.mode("overwrite").parquet(str(folder / name / f"batch={number}"))
-    answers.unpersist()
+    return stream(PROGRAM, facts, time="at", watermark=WATERMARK)
 
 
 if __name__ == "__main__":

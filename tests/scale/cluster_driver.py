@@ -20,22 +20,22 @@ import larspark.spark as ls
 # A program and the options with which it is cut: by key, by time, in stages.
 PROGRAMS = {
     "keyed": (
-        "hot(S) :- [10] some temp(S, V), V > 90.  all(S) :- [3] always hot(S).  #remember hot/1.",
+        "hot(S) :- [10] some temp(S, V), V > 18.  all(S) :- [3] always hot(S).  #remember hot/1.",
         {"shards": 3},
     ),
     "sliced": (
-        "pair(A, B) :- [2] some temp(A, V), [2] some temp(B, V), V > 97, A < B.",
+        "pair(A, B) :- [3] some temp(A, V), [3] some temp(B, V), V > 15, A != B.",
         {"slices": 4},
     ),
     "staged": (
-        "hot(S) :- [5] some temp(S, V), V > 90.  alarm(H) :- hot(S), stands(S, H)."
+        "hot(S) :- [5] some temp(S, V), V > 18.  alarm(H) :- hot(S), stands(S, H)."
         "  calm(H) :- [9] some temp(S, _), stands(S, H), not alarm(H)."
         + "".join(f"  stands(s{n}, h{n % 2})." for n in range(7)),
         {"shards": 2},
     ),
 }
 MAPPING = "t -> temp(sensor, value)"
-FACTS = ("id div 3 as t", "concat('s', id % 7) as sensor", "(id * 37 + id div 11) % 100 as value")
+FACTS = ("id div 3 as t", "concat('s', id % 7) as sensor", "(id * 37 + id div 11) % 20 as value")
 STREAM = "hot(S) :- [4] some temp(S, V), V > 30.  calm(S) :- [6] always temp(S, _), not hot(S)."
 DELAY = 5
 

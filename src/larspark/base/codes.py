@@ -178,6 +178,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "L503": "There is no file of this name.",
         "L504": "The studio has no running program to ask, or too many facts for the question.",
         "L505": "A program cannot be saved under this name.",
+        "L506": "Kernels cannot be compiled without numba.",
+        "L507": "There is no folder in which only this user can keep compiled kernels.",
         "L551": "There is no benchmark of this name.",
         "L552": "Two engines gave different answers, so their times say nothing.",
     },

@@ -10,7 +10,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ def unpacked(archive: Path, name: str) -> Path:
     return home
 
 
-def start_unpacked(namespace: MutableMapping[str, Any]) -> None:
+def start_unpacked(namespace: dict[str, Any]) -> None:
     """Let the module `larspark` of a zip be the package that is installed or unpacked.
 
     An installed package is used if it is the same: it may have compiled kernels. The package's own

@@ -27,6 +27,7 @@ from larspark.cli import (  # noqa: F401
     studio_command,
     translate_command,
     verify_command,
+    warm_command,
 )
 from larspark.cli.allocator import keep_freed_memory
 from larspark.cli.app import app

@@ -7,6 +7,7 @@ the package as a zip, once for each session, and are asked what they have: one s
 import atexit
 import logging
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +20,6 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pyarrow as pa
 
-import larspark
 from larspark.base import private_folder
 from larspark.base.private_folder import DIGEST_FILE, PACKAGES, package_digest, package_files
 from larspark.base.problems import LarsparkError, Problem
@@ -80,17 +80,21 @@ def _send(spark: SparkSession, archive: Path) -> None:
 @cache
 def package_zip() -> Path:
     """A zip of this package and of the plain Python that it needs, made once in a process."""
-    name = f"larspark-{larspark.__version__}-{package_digest(_package())[:16]}.zip"
+    name = f"larspark-{_version()}-{package_digest(_package())[:16]}.zip"
     archive = Path(mkdtemp(prefix="larspark-zip-")) / name
     start = Path(private_folder.__file__).read_text(encoding="utf-8")
     with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
         packed.writestr("larspark/__init__.py", f"{start}\n\nstart_unpacked(globals())\n")
-        packed.writestr(DIGEST_FILE, f"{larspark.__version__} {package_digest(_package())}")
+        packed.writestr(DIGEST_FILE, f"{_version()} {package_digest(_package())}")
         for package in (_package(), *_plain_dependencies()):
             for path in package_files(package):
                 packed.write(path, f"{PACKAGES}/{path.relative_to(package.parent).as_posix()}")
     atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)
     return archive
+
+
+def _version() -> str:
+    return str(sys.modules["larspark"].__version__)
 
 
 def _package() -> Path:
@@ -120,7 +124,7 @@ def _look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         numba = version("numba")
     except PackageNotFoundError:
         numba = None
-    found = (gethostname(), larspark.__version__, package_digest(_package()), numba)
+    found = (gethostname(), _version(), package_digest(_package()), numba)
     columns = [pa.array([value], pa.string()) for value in found]
     yield pa.RecordBatch.from_arrays(columns, names=list(_NAMES))
 
@@ -131,8 +135,8 @@ def report(found: Sequence[Executor]) -> None:
     others = [each for each in found if each.digest != digest]
     if others:
         [other, *_] = others
-        what = other.version if other.version != larspark.__version__ else "other files of it"
-        message = f"the driver has larspark {larspark.__version__}, {other.host} has {what}"
+        what = other.version if other.version != _version() else "other files of it"
+        message = f"the driver has larspark {_version()}, {other.host} has {what}"
         hint = f"install the same version there, or let it travel: `{SETTING}` = `true`"
         raise LarsparkError(Problem("L498", message, hint=hint))
     slow = sorted({each.host for each in found if each.numba is None})

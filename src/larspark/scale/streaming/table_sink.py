@@ -64,8 +64,17 @@ def table_sink(
     if format == "delta":
         _delta()
     tables = {read_signature(name): read_columns(name, text) for name, text in columns.items()}
-    sink = TableSink(str(place), tables, tick_of(program), app, storage)
-    return partial(_append_delta if format == "delta" else _write_parquet, sink=sink)
+    sink = TableSink(str(place), tables, tick_of(program), app, dict(storage))
+    return partial(_append if format == "delta" else _write, sink=sink)
+
+
+def _append(answers: DataFrame, batch: int, sink: TableSink) -> None:
+    # One action only: each action would evaluate the micro-batch again.
+    append_delta(answers.toArrow(), batch, sink, sink.app or _query_id(answers))
+
+
+def _write(answers: DataFrame, batch: int, sink: TableSink) -> None:
+    write_parquet(answers.toArrow(), batch, sink)
 
 
 def _delta() -> Any:
@@ -79,10 +88,8 @@ def _delta() -> Any:
     return deltalake
 
 
-def _timed(answers: DataFrame, sink: TableSink) -> dict[str, pa.Table]:
-    """The rows of each table that has any, with timestamps."""
-    # One action only: each action would evaluate the micro-batch again.
-    rows = answers.toArrow()
+def _timed(rows: pa.Table, sink: TableSink) -> dict[str, pa.Table]:
+    """The answers of each table that has any, with timestamps."""
     if "late" in rows.column_names:
         rows = rows.filter(pc.invert(rows["late"]))
     rows = rows.filter(pc.is_valid(rows["atom"])).select(["atom", "from", "to"])
@@ -116,11 +123,11 @@ def with_times(batches: Iterable[pa.RecordBatch], sink: TableSink) -> pa.Table |
     return table.sort_by([("from", "ascending"), *((n, "ascending") for n in table.column_names)])
 
 
-def _append_delta(answers: DataFrame, batch: int, sink: TableSink) -> None:
+def append_delta(rows: pa.Table, batch: int, sink: TableSink, app: str) -> None:
+    """Append the answers of a micro-batch, unless the table has them already."""
     delta = _delta()
-    app = sink.app or _query_id(answers)
     storage = dict(sink.storage)
-    for predicate, table in _timed(answers, sink).items():
+    for predicate, table in _timed(rows, sink).items():
         place = posixpath.join(sink.place, predicate)
         if "://" not in place:
             Path(place).mkdir(parents=True, exist_ok=True)
@@ -152,13 +159,13 @@ def _query_id(answers: DataFrame) -> str:
     return str(found)
 
 
-def _write_parquet(answers: DataFrame, batch: int, sink: TableSink) -> None:
+def write_parquet(rows: pa.Table, batch: int, sink: TableSink) -> None:
     """Write a file for each table and day, under names that depend on the micro-batch only."""
     files = {}
-    for predicate, table in _timed(answers, sink).items():
+    for predicate, table in _timed(rows, sink).items():
         for day in pc.unique(table["day"]).to_pylist():
-            rows = table.filter(pc.equal(table["day"], day)).drop_columns(["day"])
-            files[f"{predicate}/day={day}/batch-{batch:09}.parquet"] = rows
+            of_day = table.filter(pc.equal(table["day"], day)).drop_columns(["day"])
+            files[f"{predicate}/day={day}/batch-{batch:09}.parquet"] = of_day
     store, root = _file_system(sink.place)
     before = _last(store, posixpath.join(root, _LAST))
     if before["batch"] == batch:
@@ -167,11 +174,11 @@ def _write_parquet(answers: DataFrame, batch: int, sink: TableSink) -> None:
             if store.get_file_info(posixpath.join(root, name)).type != pyarrow.fs.FileType.NotFound:
                 store.delete_file(posixpath.join(root, name))
     note = json.dumps({"batch": batch, "files": sorted(files)})
-    _write(store, posixpath.join(root, _LAST), note.encode())
-    for name, rows in files.items():
+    _write_file(store, posixpath.join(root, _LAST), note.encode())
+    for name, of_day in files.items():
         content = BytesIO()
-        pq.write_table(rows, content)
-        _write(store, posixpath.join(root, name), content.getvalue())
+        pq.write_table(of_day, content)
+        _write_file(store, posixpath.join(root, name), content.getvalue())
 
 
 def _last(store: Any, path: str) -> dict[str, Any]:
@@ -191,7 +198,7 @@ def _file_system(place: str) -> tuple[Any, str]:
     return pyarrow.fs.LocalFileSystem(), str(Path(place).absolute())
 
 
-def _write(store: Any, path: str, content: bytes) -> None:
+def _write_file(store: Any, path: str, content: bytes) -> None:
     """Write a file as a whole or not at all: by renaming, or as an object of an object store."""
     if isinstance(store, pyarrow.fs.LocalFileSystem):
         Path(path).parent.mkdir(parents=True, exist_ok=True)

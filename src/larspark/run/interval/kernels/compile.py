@@ -155,6 +155,11 @@ def has_work() -> bool:
     return _registry.seconds > INTERPRETED_SECONDS
 
 
+def numba_is_there() -> bool:
+    """Can kernels be compiled? Loads Numba."""
+    return _registry.has_numba
+
+
 def compile_at_once() -> None:
     """Compile every kernel when it is first called, and wait for it: for measurements."""
     _registry.background = None

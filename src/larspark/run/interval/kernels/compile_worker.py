@@ -13,7 +13,7 @@ from typing import Any
 from larspark.run.interval.kernels.compile import Kernel
 from larspark.run.interval.kernels.compiled_cache import cache_folder
 
-_PACKAGE = Kernel.__module__.rpartition(".")[0]
+PACKAGE = Kernel.__module__.rpartition(".")[0]
 # Programs that run meanwhile come first.
 _NICE = 5
 
@@ -23,13 +23,18 @@ def main() -> None:
     with suppress(AttributeError, OSError):
         os.nice(_NICE)
     for line in sys.stdin:
-        module, name, *types = line.split()
-        if not module.startswith(_PACKAGE + "."):
-            raise ValueError(f"{module} holds no kernels")
-        found = getattr(import_module(module), name)
-        if isinstance(found, Kernel):
-            with _alone():
-                found.compile_for(tuple(map(_type, types)))
+        compile_kernel(line)
+
+
+def compile_kernel(line: str) -> None:
+    """Compile a kernel unless it is in the cache: its module, its name, the types of arguments."""
+    module, name, *types = line.split()
+    if not module.startswith(PACKAGE + "."):
+        raise ValueError(f"{module} holds no kernels")
+    found = getattr(import_module(module), name)
+    if isinstance(found, Kernel):
+        with _alone():
+            found.compile_for(tuple(map(_type, types)))
 
 
 def _type(text: str) -> Any:
