@@ -132,7 +132,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def driver(
-    module: str, *words: object, python: Path, log: Path, cache: Path
+    *words: object, python: Path, log: Path, cache: Path
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A driver in a process group of its own, none of which is left behind."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
@@ -140,11 +140,12 @@ def driver(
         **os.environ,
         "PYTHONPATH": paths,
         "PYSPARK_PYTHON": str(python),
+        "SPARK_LOCAL_IP": "127.0.0.1",
         "LARSPARK_CACHE": str(cache),
     }
     with log.open("a") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *map(str, words)],
+            [sys.executable, *map(str, words)],
             cwd=ROOT,
             env=variables,
             stdout=output,

@@ -1,8 +1,7 @@
 """What the tests of clusters run in a process of its own, against a master or a Connect server.
 
-The arguments are the address, a folder, and what to run: `batch` (with the number of facts) writes
-the answers of each program as Parquet, again and again until there is a file `enough`; `stream`
-continues a stream from files to files.
+The arguments are the address, a folder, and the number of facts. The answers of each program are
+written there as Parquet, again and again until there is a file `enough`.
 """
 
 import logging
@@ -13,9 +12,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
-from tests.scale.streaming.on_spark import read_files
 
 import larspark.spark as ls
+from larspark.scale.spark_session import cluster_session
 
 # A program and the options with which it is cut: by key, by time, in stages.
 PROGRAMS = {
@@ -24,7 +23,7 @@ PROGRAMS = {
         {"shards": 3},
     ),
     "sliced": (
-        "pair(A, B) :- [3] some temp(A, V), [3] some temp(B, V), V > 15, A != B.",
+        "pair(A, B) :- [3] some temp(A, V), [3] some temp(B, W), V > 15, W > 15, A != B.",
         {"slices": 4},
     ),
     "staged": (
@@ -36,25 +35,16 @@ PROGRAMS = {
 }
 MAPPING = "t -> temp(sensor, value)"
 FACTS = ("id div 3 as t", "concat('s', id % 7) as sensor", "(id * 37 + id div 11) % 20 as value")
-STREAM = "hot(S) :- [4] some temp(S, V), V > 30.  calm(S) :- [6] always temp(S, _), not hot(S)."
-DELAY = 5
-
-
-def session(address: str) -> SparkSession:
-    if address.startswith("sc://"):
-        return SparkSession.builder.remote(address).getOrCreate()
-    settings = {
-        "spark.master": address,
-        "spark.sql.shuffle.partitions": "2",
-        "spark.executor.memory": "600m",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        # Each kill is a failure of the tasks that ran there.
-        "spark.task.maxFailures": "20",
-        "spark.stage.maxConsecutiveAttempts": "20",
-    }
-    spark = ls.local_session(2, short=True, settings=settings)
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.executor.memory": "600m",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Each kill is a failure of the tasks that ran there.
+    "spark.task.maxFailures": "20",
+    "spark.stage.maxConsecutiveAttempts": "20",
+    "spark.ui.enabled": "false",
+}
 
 
 def batch(spark: SparkSession, folder: Path, facts: int) -> None:
@@ -68,17 +58,10 @@ def batch(spark: SparkSession, folder: Path, facts: int) -> None:
             return
 
 
-def stream(spark: SparkSession, folder: Path) -> None:
-    facts = read_files(spark, folder / "facts", "ts long, sensor string, v long")
-    answers = ls.stream(STREAM, facts, map="ts -> temp(sensor, v)", watermark=DELAY)
-    writing = answers.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
-    ls.wait(ls.start(writing.trigger(availableNow=True), str(folder / "answers")))
-
-
-def main(address: str, folder: str, what: str, *numbers: str) -> None:
+def main(address: str, folder: str, facts: str) -> None:
     logging.basicConfig(level=logging.WARNING)
-    spark = session(address)
-    (batch if what == "batch" else stream)(spark, Path(folder), *map(int, numbers))
+    spark = cluster_session(address, {} if address.startswith("sc://") else SETTINGS)
+    batch(spark, Path(folder), int(facts))
     # The threads of a Connect channel may keep the process alive.
     logging.shutdown()
     os._exit(0)

@@ -1,8 +1,9 @@
 """A standalone cluster gives the local answers, while its parts are killed."""
 
 import os
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -58,9 +59,8 @@ def test_batch_by_key_by_time_and_in_stages_while_executors_are_killed(
     # The package travels, and so does what it needs; without Numba the answers are the same.
     python = python_without(tmp_path / "python", "larspark", "lark", "rich", "numba", "llvmlite")
     random, log = Random(KILLS), tmp_path / "log"
-    words = (cluster.url, tmp_path, "batch", FACTS)
-    module = "tests.scale.cluster_driver"
-    with driver(module, *words, python=python, log=log, cache=tmp_path / "cache") as process:
+    words = ("-m", "tests.scale.cluster_driver", cluster.url, tmp_path, FACTS)
+    with driver(*words, python=python, log=log, cache=tmp_path / "cache") as process:
         for number in range(KILLS):
             await_true(lambda: bool(cluster.executors()), "no executor")
             time.sleep(random.uniform(1, 5))
@@ -81,35 +81,47 @@ def test_batch_by_key_by_time_and_in_stages_while_executors_are_killed(
     assert log.read_text().count("numba is not installed on executors") == 1
 
 
-def test_a_stream_while_executors_workers_and_the_driver_are_killed(
+COMMAND = "from larspark.cli import main; main()"
+PROGRAM = """#tick 1 h.
+hot(S) :- [4] some temp(S, V), V > 30.
+calm(S) :- [6] always temp(S, _), not hot(S).
+"""
+DELAY = 5
+
+
+def test_a_submitted_stream_while_executors_workers_and_the_driver_are_killed(
     cluster: Cluster, tmp_path: Path
 ) -> None:
+    deltalake = pytest.importorskip("deltalake")
     python = python_without(tmp_path / "python", "larspark", "lark", "rich")
     random, log = Random(KILLS), tmp_path / "log"
+    (tmp_path / "program.lars").write_text(PROGRAM)
     elements = [
         Element(t, fact("temp", f"s{random.randrange(5)}", random.randrange(40)))
         for t in range(400)
         for _ in range(random.randint(0, 3))
     ]
-    coming = [element for _, element in out_of_order(elements, cluster_driver.DELAY, random)]
-    size = -(-len(coming) // (2 * KILLS + 4))
-    columns = ("sensor", "v")
-    lines = [{"ts": e.t, **dict(zip(columns, e.atom.args, strict=True))} for e in coming]
-    files = [lines[first : first + size] for first in range(0, len(lines), size)]
-    put_files(tmp_path / "facts", files)
+    coming = [element for _, element in out_of_order(elements, DELAY, random)]
+    lines = [{"t": element.t, "atom": str(element.atom)} for element in coming]
+    size = -(-len(lines) // (2 * KILLS + 4))
+    put_files(tmp_path / "facts", [lines[n : n + size] for n in range(0, len(lines), size)])
 
     def begun() -> int:
-        return len(list((tmp_path / "checkpoint" / "offsets").glob("[0-9]*")))
+        return len(list((tmp_path / "state" / "offsets").glob("[0-9]*")))
 
-    words = (cluster.url, tmp_path, "stream")
-    module = "tests.scale.cluster_driver"
-    kills = ["driver", "executor", "worker"] * KILLS
+    words = ["-c", COMMAND, "submit", tmp_path / "program.lars", "--master", cluster.url]
+    words += ["--stream", tmp_path / "facts", "--output", tmp_path / "answers"]
+    words += ["--checkpoint", tmp_path / "state", "--watermark", DELAY, "--until-empty"]
+    words += ["--tables", "delta", "--table", "hot/1: s string", "--table", "calm/1: s string"]
+    words += ["--files-per-batch", 1, "--shards", 2]
+    for setting in cluster_driver.SETTINGS.items():
+        words += ["--conf", "=".join(setting)]
+    kills = ["executor", "driver", "worker"] * KILLS
     done = 0
     while done <= KILLS:
-        with driver(module, *words, python=python, log=log, cache=tmp_path / "cache") as process:
+        with driver(*words, python=python, log=log, cache=tmp_path / "cache") as process:
             for what in kills[done:KILLS]:
-                before = begun()
-                await_true(lambda: begun() > before or process.poll() is not None, "no batch")  # noqa: B023
+                await_next(begun, process, log)
                 time.sleep(random.uniform(0, 1.5))
                 assert process.poll() is None, log.read_text()
                 done += 1
@@ -119,21 +131,19 @@ def test_a_stream_while_executors_workers_and_the_driver_are_killed(
             else:
                 assert process.wait(600) == 0, log.read_text()
                 break
-    prepared = prepare(cluster_driver.STREAM, (), "auto", Settings(), RequestedCuts())
-    closed = max(element.t for element in coming) - cluster_driver.DELAY - 1
+    prepared = prepare(PROGRAM, (), "auto", Settings(), RequestedCuts())
+    closed = max(element.t for element in coming) - DELAY - 1
     expected = final_intervals(prepared, arrivals(elements, ordered=False), closed)
     assert len(expected) > 50
-    assert written(tmp_path / "answers") == expected
-
-
-def written(folder: Path) -> list[Interval]:
-    """The rows of Spark's file sink: those of the files that its log lists."""
-    import json
-
-    listed = [
-        json.loads(line)["path"]
-        for log in (folder / "_spark_metadata").glob("[0-9]*")
-        for line in log.read_text().splitlines()[1:]
+    found = [
+        (f"{name}({row['s']})", row["from"], row["to"])
+        for name in ("hot", "calm")
+        for row in deltalake.DeltaTable(tmp_path / "answers" / name).to_pyarrow_table().to_pylist()
     ]
-    tables = [pq.read_table(path.removeprefix("file://")) for path in sorted(set(listed))]
-    return rows_of(pa.concat_tables(tables))
+    assert sorted(found) == expected
+
+
+def await_next(begun: Callable[[], int], process: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Wait until another micro-batch has begun."""
+    before = begun()
+    await_true(lambda: begun() > before or process.poll() is not None, log.read_text())

@@ -25,6 +25,7 @@ from larspark.cli import (  # noqa: F401
     sat_command,
     show_command,
     studio_command,
+    submit_command,
     translate_command,
     verify_command,
     warm_command,

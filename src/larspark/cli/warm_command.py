@@ -28,6 +28,6 @@ def warm() -> None:
     begun, compiled = time.monotonic(), 0
     for kernel in compile_all():
         compiled = kernel.number
-        status_line.show(f"compiled {kernel.number} of {kernel.count} kernels: {kernel.name}")
+        status_line.show(f"compiled {kernel.number} of {kernel.total} kernels: {kernel.name}")
     status_line.clear()
     typer.echo(f"{compiled} kernels are compiled in {folder} ({time.monotonic() - begun:.0f} s)")

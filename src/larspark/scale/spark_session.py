@@ -149,6 +149,7 @@ def is_remote(session: SparkSession | None) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect.")
 
 
+_BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -158,7 +159,7 @@ _SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
     "checkpointing.FileSystemBasedCheckpointFileManager",
     # Six times Spark's default: each batch has a fixed cost in Python.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    _BATCH_SETTING: "65536",
 }
 # A session of a minute gains more from a fast start than from optimized code.
 _SHORT = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
@@ -191,6 +192,29 @@ def local_session(
     for name, value in chosen.items():
         builder = builder.config(name, value)
     return _started_quietly(builder) if quiet else builder.getOrCreate()
+
+
+def cluster_session(
+    master: str | None, settings: Mapping[str, str] = MappingProxyType({})
+) -> SparkSession:
+    """A session of a master, or of a Connect server (`sc://host`).
+
+    Without a master it is the one that `spark-submit` gave, or else one on this machine.
+    """
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if master is None and not is_submitted:
+        return local_session(settings=settings, quiet=True)
+    if master is not None and master.startswith("sc://"):
+        builder = SparkSession.builder.remote(master)
+    else:
+        if not is_submitted:
+            os.environ["JAVA_HOME"] = str(find_java())
+        builder = SparkSession.builder.appName("larspark")
+        builder = builder if master is None else builder.master(master)
+        settings = {_BATCH_SETTING: _SETTINGS[_BATCH_SETTING], **settings}
+    for name, value in {"spark.sql.session.timeZone": "UTC", **settings}.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 def _started_quietly(builder: SparkSession.Builder) -> SparkSession:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from socket import gethostname
 from tempfile import mkdtemp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pyarrow as pa
@@ -48,7 +48,8 @@ def prepare_executors(spark: SparkSession) -> None:
     """Send the package to the executors of a session, once, and check what they have."""
     if _are_here(spark):
         return
-    session = spark.session_id if is_remote(spark) else spark.sparkContext.applicationId
+    remote: Any = spark if is_remote(spark) else None
+    session = spark.sparkContext.applicationId if remote is None else remote.session_id
     if session in _prepared():
         return
     if str(spark.conf.get(SETTING, "true")).lower() != "false":
@@ -70,7 +71,7 @@ def _are_here(spark: SparkSession) -> bool:
     return not is_remote(spark) and (master == "local" or master.startswith("local["))
 
 
-def _send(spark: SparkSession, archive: Path) -> None:
+def _send(spark: Any, archive: Path) -> None:
     if is_remote(spark):
         spark.addArtifacts(str(archive), pyfile=True)
     else:

@@ -30,10 +30,8 @@ def cache_folder() -> Path:
     written to, else it is a private folder, which begins with what was compiled beside the sources
     when larspark was installed. NUMBA_CACHE_DIR comes before both.
     """
-    from numba.core import config
-
-    if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
+    if given := _numba_config().CACHE_DIR:
+        return Path(given)
     beside = _SOURCES / "__pycache__"
     if _is_writable(beside):
         remove_outdated(_SOURCES)
@@ -48,8 +46,7 @@ def cache_folder() -> Path:
 @contextmanager
 def kept_on_disk() -> Iterator[None]:
     """Let Numba keep the functions that it is given meanwhile in the folder."""
-    from numba.core import config
-
+    config = _numba_config()
     folder, before = cache_folder(), config.CACHE_DIR
     if folder != _SOURCES / "__pycache__":
         config.CACHE_DIR = str(folder)
@@ -57,6 +54,12 @@ def kept_on_disk() -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = before
+
+
+def _numba_config() -> Any:
+    from numba.core import config
+
+    return config
 
 
 def _is_writable(folder: Path) -> bool:
@@ -72,11 +75,12 @@ def _copy_compiled(beside: Path, folder: Path) -> None:
     """Copy what was compiled of these sources by a user who could write beside them."""
     from numba.core.caching import _CacheLocator
 
+    locator: Any = _CacheLocator
     with suppress(OSError):
         if (beside / _STAMP).read_text() != fingerprint(_SOURCES):
             return
         # Numba makes a folder for the sources of each path.
-        target = folder / _CacheLocator.get_suitable_cache_subpath(__file__)
+        target = folder / locator.get_suitable_cache_subpath(__file__)
         target.mkdir(exist_ok=True)
         # An index is copied after what it lists.
         for pattern in _COMPILED:

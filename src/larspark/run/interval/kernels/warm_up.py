@@ -56,7 +56,7 @@ class Compiled(NamedTuple):
 
     name: str
     number: int
-    count: int
+    total: int
 
 
 def compile_all() -> Iterator[Compiled]:
