@@ -81,12 +81,12 @@ def _send(spark: Any, archive: Path) -> None:
 @cache
 def package_zip() -> Path:
     """A zip of this package and of the plain Python that it needs, made once in a process."""
-    name = f"larspark-{_version()}-{package_digest(_package())[:16]}.zip"
+    name = f"larspark-{_version()}-{_digest()[:16]}.zip"
     archive = Path(mkdtemp(prefix="larspark-zip-")) / name
     start = Path(private_folder.__file__).read_text(encoding="utf-8")
     with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
         packed.writestr("larspark/__init__.py", f"{start}\n\nstart_unpacked(globals())\n")
-        packed.writestr(DIGEST_FILE, f"{_version()} {package_digest(_package())}")
+        packed.writestr(DIGEST_FILE, f"{_version()} {_digest()}")
         for package in (_package(), *_plain_dependencies()):
             for path in package_files(package):
                 packed.write(path, f"{PACKAGES}/{path.relative_to(package.parent).as_posix()}")
@@ -96,6 +96,12 @@ def package_zip() -> Path:
 
 def _version() -> str:
     return str(sys.modules["larspark"].__version__)
+
+
+@cache
+def _digest() -> str:
+    """The hash of this package: in a process it stays what it was."""
+    return package_digest(_package())
 
 
 def _package() -> Path:
@@ -125,15 +131,14 @@ def _look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         numba = version("numba")
     except PackageNotFoundError:
         numba = None
-    found = (gethostname(), _version(), package_digest(_package()), numba)
+    found = (gethostname(), _version(), _digest(), numba)
     columns = [pa.array([value], pa.string()) for value in found]
     yield pa.RecordBatch.from_arrays(columns, names=list(_NAMES))
 
 
 def report(found: Sequence[Executor]) -> None:
     """Refuse executors with another larspark, and warn once of those without Numba."""
-    digest = package_digest(_package())
-    others = [each for each in found if each.digest != digest]
+    others = [each for each in found if each.digest != _digest()]
     if others:
         [other, *_] = others
         what = other.version if other.version != _version() else "other files of it"
