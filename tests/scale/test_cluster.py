@@ -53,6 +53,16 @@ def expected_answers(facts: int) -> dict[str, list[Interval]]:
     }
 
 
+def check_answers(folder: Path, facts: int) -> None:
+    """All answers that were written in a folder are the local ones."""
+    for name, answers in expected_answers(facts).items():
+        found = sorted(folder.glob(f"{name}-*.parquet"))
+        assert found
+        assert len(answers) > 20
+        for file in found:
+            assert rows_of(pq.read_table(file)) == answers, file
+
+
 def test_batch_by_key_by_time_and_in_stages_while_executors_are_killed(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -71,13 +81,7 @@ def test_batch_by_key_by_time_and_in_stages_while_executors_are_killed(
                 cluster.kill_executor(random)
         (tmp_path / "enough").touch()
         assert process.wait(600) == 0, log.read_text()
-    expected = expected_answers(FACTS)
-    for name, answers in expected.items():
-        found = sorted(tmp_path.glob(f"{name}-*.parquet"))
-        assert found
-        assert len(answers) > 20
-        for file in found:
-            assert rows_of(pq.read_table(file)) == answers, file
+    check_answers(tmp_path, FACTS)
     assert log.read_text().count("numba is not installed on executors") == 1
 
 

@@ -1,28 +1,31 @@
-"""Spark Connect: the same answers through a real server."""
+"""Spark Connect: the same answers through a real server, whose Python has no larspark."""
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
+from tests.scale.cluster import (
+    SPARK_HOME,
+    answers_at,
+    await_true,
+    driver,
+    environment,
+    free_port,
+    python_without,
+)
+from tests.scale.test_cluster import check_answers
 
 import larspark as lp
-from larspark.scale.spark_session import find_java
 
-SPARK_HOME = Path(pyspark.__file__).parent
 PROGRAM = "hot(S) :- [10] some temp(S, V), V > 60.  all(S) :- [3] always hot(S).  #remember hot/1."
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
+    port, folder = free_port(), tmp_path_factory.mktemp("connect")
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -30,38 +33,32 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
     }
-    environment = {
-        **os.environ,
-        "JAVA_HOME": str(find_java()),
-        "SPARK_HOME": str(SPARK_HOME),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-    }
+    python = python_without(folder / "python", "larspark", "lark", "rich")
+    variables = {**environment(folder), "PYSPARK_PYTHON": str(python)}
     words = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[2]"]
     words += [word for item in settings.items() for word in ("--conf", "=".join(item))]
     words += ["--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"]
     words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-    folder = tmp_path_factory.mktemp("connect")
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
-            [*words, "spark-internal"], env=environment, cwd=folder, stdout=log, stderr=log
+            [*words, "spark-internal"], env=variables, cwd=folder, stdout=log, stderr=log
         )
         try:
-            _wait_for(port, process, folder / "log")
+            await_true(lambda: answers_at(port) or process.poll() is not None, "no server")
+            assert process.poll() is None, (folder / "log").read_text()
             yield f"sc://127.0.0.1:{port}"
         finally:
             process.terminate()
             process.wait()
 
 
-def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    for _ in range(3000):
-        assert process.poll() is None, log.read_text()
-        with socket.socket() as trial:
-            if trial.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError(log.read_text())
+def test_programs_by_key_by_time_and_in_stages(server: str, tmp_path: Path) -> None:
+    (tmp_path / "enough").touch()
+    words = ("-m", "tests.scale.cluster_driver", server, tmp_path, 600)
+    log, cache = tmp_path / "log", tmp_path / "cache"
+    with driver(*words, python=Path(sys.executable), log=log, cache=cache) as process:
+        assert process.wait(600) == 0, log.read_text()
+    check_answers(tmp_path, 600)
 
 
 def test_answers_through_a_server_are_the_local_ones(server: str, tmp_path: Path) -> None:
@@ -82,4 +79,4 @@ def test_answers_through_a_server_are_the_local_ones(server: str, tmp_path: Path
     assert found["refused"][0] == "LarsparkError"
     # A stream emits what it is sure of: all but what still holds at its end.
     assert found["stream"] == [row for row in expected if row[2] < 58]
-    assert found["progress"] == 60
+    assert found["progress"] == 30
