@@ -1,4 +1,4 @@
-"""Spark Connect: the same answers through a real server, whose Python has no larspark."""
+"""Spark Connect: the same answers through a real server, which larspark travels to."""
 
 import json
 import subprocess
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.scale.cluster import (
+    ROOT,
     SPARK_HOME,
     answers_at,
     await_true,
@@ -23,8 +24,11 @@ import larspark as lp
 PROGRAM = "hot(S) :- [10] some temp(S, V), V > 60.  all(S) :- [3] always hot(S).  #remember hot/1."
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A server whose Python has all packages, except those of the parameter."""
     port, folder = free_port(), tmp_path_factory.mktemp("connect")
     settings = {
         "spark.ui.enabled": "false",
@@ -33,8 +37,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
     }
-    python = python_without(folder / "python", "larspark", "lark", "rich")
-    variables = {**environment(folder), "PYSPARK_PYTHON": str(python)}
+    variables = {**environment(folder), "PYSPARK_PYTHON": sys.executable}
+    if without := request.param:
+        variables["PYSPARK_PYTHON"] = str(python_without(folder / "python", *without))
+    else:
+        variables["PYTHONPATH"] = str(ROOT / "src")
     words = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[2]"]
     words += [word for item in settings.items() for word in ("--conf", "=".join(item))]
     words += ["--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"]
@@ -52,6 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             process.wait()
 
 
+@pytest.mark.parametrize("server", [("larspark", "lark", "rich")], indirect=True)
 def test_programs_by_key_by_time_and_in_stages(server: str, tmp_path: Path) -> None:
     (tmp_path / "enough").touch()
     words = ("-m", "tests.scale.cluster_driver", server, tmp_path, 600)
@@ -61,6 +69,8 @@ def test_programs_by_key_by_time_and_in_stages(server: str, tmp_path: Path) -> N
     check_answers(tmp_path, 600)
 
 
+# A stream starts a Python of the server that gets nothing from the client.
+@pytest.mark.parametrize("server", [()], indirect=True)
 def test_answers_through_a_server_are_the_local_ones(server: str, tmp_path: Path) -> None:
     client = Path(__file__).with_name("connect_client.py")
     done = subprocess.run(

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -141,6 +142,8 @@ def start_unpacked(namespace: dict[str, Any]) -> None:
 
 def _installed(archive: Path, digest: str) -> Path | None:
     """The same package, installed on this host."""
+    if find_spec("lark") is None:
+        return None
     for entry in sys.path:
         package = Path(entry or ".") / "larspark"
         if Path(entry) != archive and (package / "__init__.py").is_file():

@@ -6,6 +6,7 @@ the package as a zip, once for each session, and are asked what they have: one s
 
 import atexit
 import logging
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ import pyarrow as pa
 from larspark.base import private_folder
 from larspark.base.private_folder import DIGEST_FILE, PACKAGES, package_digest, package_files
 from larspark.base.problems import LarsparkError, Problem
+from larspark.run.interval.kernels.compiled_cache import compiled_files
 from larspark.scale.exchange import number_frame, parallelism
 from larspark.scale.problem_transport import problems, reports_problems
 from larspark.scale.spark_session import SparkSession, is_remote
@@ -74,8 +76,12 @@ def _are_here(spark: SparkSession) -> bool:
 def _send(spark: Any, archive: Path) -> None:
     if is_remote(spark):
         spark.addArtifacts(str(archive), pyfile=True)
-    else:
-        spark.sparkContext.addPyFile(str(archive))
+        return
+    context = spark.sparkContext
+    context.addPyFile(str(archive))
+    # Python processes that Spark starts beside the driver are not given the files of executors.
+    before = context.environment.get("PYTHONPATH", "")
+    context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(archive), before]))
 
 
 @cache
@@ -90,6 +96,9 @@ def package_zip() -> Path:
         for package in (_package(), *_plain_dependencies()):
             for path in package_files(package):
                 packed.write(path, f"{PACKAGES}/{path.relative_to(package.parent).as_posix()}")
+        # On the same kind of processor nothing is left to compile.
+        for path, content in compiled_files():
+            packed.writestr(f"{PACKAGES}/{path.relative_to(_package().parent).as_posix()}", content)
     atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)
     return archive
 

@@ -90,6 +90,18 @@ def _copy_compiled(beside: Path, folder: Path) -> None:
                 copy.replace(target / compiled.name)
 
 
+def compiled_files() -> Iterator[tuple[Path, bytes]]:
+    """What was compiled of these sources, as files beside them."""
+    made_from, beside = fingerprint(_SOURCES), _SOURCES / "__pycache__"
+    with suppress(OSError):
+        is_beside = (beside / _STAMP).exists() and (beside / _STAMP).read_text() == made_from
+        private = private_folder() / f"kernels-{made_from[:16]}"
+        yield beside / _STAMP, made_from.encode()
+        for folder in [beside] if is_beside else private.glob("*/"):
+            for path in [path for pattern in _COMPILED for path in sorted(folder.glob(pattern))]:
+                yield beside / path.name, path.read_bytes()
+
+
 def fingerprint(folder: Path) -> str:
     """A hash of the sources in a folder."""
     digest = sha256()
