@@ -110,6 +110,9 @@ def submit(
     if history and tables is Tables.DELTA:
         message = "tables of history are written as Parquet"
         raise LarsparkError(Problem("L490", message, hint="leave out --tables"))
+    if history and kind is Source.JSONL:
+        message = "history is read from Parquet, CSV or JSON, with a mapping"
+        raise LarsparkError(Problem("L490", message, hint="give --format and --map"))
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     # Imported here, because only this needs PySpark.
     from larspark.scale.spark_session import cluster_session
@@ -156,9 +159,6 @@ def _history(
     """Evaluate all files once; existing answers are an error of Spark."""
     from larspark.spark import outputs, problems, run
 
-    if kind is Source.JSONL:
-        message = "history is read from Parquet, CSV or JSON, with a mapping"
-        raise LarsparkError(Problem("L490", message, hint="give --format and --map"))
     with problems():
         answers = run(program, _files(spark.read, kind).load(place), **options)
         if not columns:
