@@ -88,7 +88,7 @@ def test_batch_by_key_by_time_and_in_stages_while_executors_are_killed(
 COMMAND = "from larspark.cli import main; main()"
 PROGRAM = """#tick 1 h.
 hot(S) :- [4] some temp(S, V), V > 30.
-calm(S) :- [6] always temp(S, _), not hot(S).
+calm(S) :- [6] some temp(S, _), not hot(S).
 """
 DELAY = 5
 

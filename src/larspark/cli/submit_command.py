@@ -115,17 +115,22 @@ def submit(
         raise LarsparkError(Problem("L490", message, hint="give --format and --map"))
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     # Imported here, because only this needs PySpark.
-    from larspark.scale.spark_session import cluster_session
+    from larspark.scale.spark_session import active_session, cluster_session
 
+    was_there = active_session() is not None
     spark = cluster_session(master, {"spark.sql.shuffle.partitions": str(shards), **settings})
-    if history:
-        _history(spark, loaded, stream, kind, output, columns, options)
-    else:
-        logging.getLogger("larspark.stream").setLevel(logging.INFO)
-        options["watermark"] = int(watermark) if watermark.isdecimal() else watermark
-        sink = (output, checkpoint or f"{output.rstrip('/')}/_checkpoint", tables.value)
-        trigger = Trigger(until_empty, files_per_batch)
-        _stream(spark, loaded, stream, kind, columns, sink, options, trigger)
+    try:
+        if history:
+            _history(spark, loaded, stream, kind, output, columns, options)
+        else:
+            logging.getLogger("larspark.stream").setLevel(logging.INFO)
+            options["watermark"] = int(watermark) if watermark.isdecimal() else watermark
+            sink = (output, checkpoint or f"{output.rstrip('/')}/_checkpoint", tables.value)
+            trigger = Trigger(until_empty, files_per_batch)
+            _stream(spark, loaded, stream, kind, columns, sink, options, trigger)
+    finally:
+        if not was_there:
+            spark.stop()
 
 
 def _pair(text: str, between: str, option: str) -> tuple[str, str]:
