@@ -150,7 +150,7 @@ def signature_problems(program: Program, facts: Facts, parts: Roles) -> Iterator
     yield from _mixed_arities(use for rule in program.rules for use in uses(rule))
     used = [use for rule in facts.rules for use in uses(rule)]
     yield from _mixed_roles(parts, used)
-    yield from _ungiven_predicates(parts, used)
+    yield from _ungiven_predicates(program, parts, used)
     if program.inputs is None:
         yield from _misspelt_predicates(parts, used)
 
@@ -210,11 +210,16 @@ def _mixed_roles(parts: Roles, used: Sequence[Use]) -> Iterator[Problem]:
         yield Problem("L217", message, places.get(signature), hint, Severity.WARNING)
 
 
-def _ungiven_predicates(parts: Roles, used: Sequence[Use]) -> Iterator[Problem]:
+def _ungiven_predicates(program: Program, parts: Roles, used: Sequence[Use]) -> Iterator[Problem]:
     known = parts.inputs | parts.background | parts.derived
     predicates = _Predicates(known)
+    relations = {data.signature: data.name for data in program.named if not data.is_stream}
     for signature, span in reversed(dict(reversed(used)).items()):
-        if signature not in known:
+        if signature in relations and signature not in known:
+            message = f"`{relations[signature]}` is empty: no background file gives it"
+            hint = f"give it with `--background {relations[signature]}=FILE`"
+            yield Problem("L215", message, span, hint, Severity.WARNING)
+        elif signature not in known:
             message = (
                 f"`{signature}` never holds: no rule derives it, no fact or background file gives "
                 "it, and `#input` does not name it"

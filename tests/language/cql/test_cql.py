@@ -39,6 +39,17 @@ NOT EXISTS
     WHERE JAM.ST=TRAM.ST)
 """
 
+# Its translation to Datalog with snapshot rules, Example 24.
+DATALOG = """
+tram_part(I, S, T) :- [only tram(_, _, _)] [#1 by I] some tram(I, S, T).
+jam_range(S, T) :- [20] some jam(S, T).
+q1(I, S, T, L, Y, D) :- tram_part(I, S, T), line(I, L), plan(L, S, Y, D).
+q12(I, S, T, L, Y, D) :- q1(I, S, T, L, Y, D), jam_range(S, _).
+q(I, Y, TY) :- q1(I, S, T, L, Y, D), not q12(I, S, T, L, Y, D), TY = T + D.
+line(a1, l1). line(a3, l3). plan(l1, b, m, 8). plan(l3, h, m, 3).
+#show q/3.
+"""
+
 
 def rules(query: str, options: dict[str, str] | None = None) -> str:
     """The rules of a query over the streams and the relation of `SCHEMA`."""
@@ -295,7 +306,7 @@ def test_hostile_text_is_answered(name: str) -> None:
     assert (parsed.program is None) == bool(errors(parsed.problems))
 
 
-def test_example_23_of_the_paper(tmp_path: Path) -> None:
+def test_examples_23_and_24_of_the_paper(tmp_path: Path) -> None:
     (tmp_path / "trams.cql").write_text(TRAMS)
     (tmp_path / "tram.csv").write_text("time,ID,ST,T\n36,a1,b,36\n40,a3,h,40\n")
     (tmp_path / "jam.jsonl").write_text('{"t": 42, "atom": "jam(b,42)"}\n{"t": 50}\n')
@@ -309,6 +320,13 @@ def test_example_23_of_the_paper(tmp_path: Path) -> None:
         '{"atom": "q(a1,m,44)", "from": 36, "to": 41}',
         '{"atom": "q(a3,m,43)", "from": 40, "to": 50}',
     ]
+    (tmp_path / "datalog.lars").write_text(DATALOG)
+    facts = ("--stream", "stream.jsonl", "--as", "intervals")
+    elements = ("tram(a1,b,36)", 36), ("tram(a3,h,40)", 40), ("jam(b,42)", 42)
+    lines = [f'{{"t": {t}, "atom": "{atom}"}}\n' for atom, t in elements]
+    (tmp_path / "stream.jsonl").write_text("".join([*lines, '{"t": 50}\n']))
+    again = larspark(tmp_path, "run", "datalog.lars", *facts)
+    assert again.stdout == done.stdout
     wrong = larspark(tmp_path, "run", "trams.cql", "--stream", "tran=tram.csv")
     assert wrong.returncode == 1
     assert "the program has no stream `tran`" in wrong.stderr

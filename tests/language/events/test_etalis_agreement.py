@@ -120,3 +120,14 @@ def test_an_operator_gives_its_interval(operator: str, other: tuple[int, int]) -
     if operator == "and":
         expected |= {o: (min(1, o[0]), max(3, o[1])) for o in OTHERS}
     assert found == ({expected[other]} if other in expected else set())
+
+
+def test_example_25_of_the_paper() -> None:
+    """A sequence spans both events; overlapping events of one atom stay apart."""
+    rules = "x <- a seq b. y <- c seq d. z <- x seq y."
+    program = Program.parse(rules, dialect="etalis")
+    session = open_session(program, (), "auto", Settings(start=1))
+    times = {1: "a", 2: "a", 4: "b", 5: "c", 7: "d"}
+    session.append(RowBatch([Row(t, Atom(name), 0) for t, name in times.items()], 7))
+    found = {(p.t, atom_text(a)) for p in session.advance(7).points() for a in p.atoms or ()}
+    assert found == {(4, "x(1,4)"), (4, "x(2,4)"), (7, "y(5,7)"), (7, "z(1,7)"), (7, "z(2,7)")}

@@ -287,7 +287,7 @@ def test_static_graphs_are_background_data(tmp_path: Path, name: str, text: str)
     [
         ("3 <http://a> <http://p> .", "bad.nq:1:1: error L316: the line is no quad"),
         ('<http://a> <http://p> "5" .', "bad.nq:1:1: error L310: the time is missing"),
-        ('3 <http://a> <http://p> "5" . more', "L316: the line"),
+        ('3 <http://a> <http://p> "5" . more', "L316: there is text after the quad"),
         ('<http://a> <http://p> "5" <http://g> .', "the graph http://g has no time"),
         ('{"t": 3, "triple": ["a", "b"]}', "L309: a line has a time and a triple"),
     ],

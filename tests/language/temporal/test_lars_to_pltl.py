@@ -13,7 +13,13 @@ from larspark.base.atoms import Atom
 from larspark.language import parse_formula
 from larspark.language.dialects.ltl.lars_to_pltl import Timeline, pltl
 from larspark.language.dialects.ltl.temporal_reader import read_formulas
-from larspark.language.dialects.ltl.temporal_tree import temporal_text
+from larspark.language.dialects.ltl.temporal_tree import (
+    Listed,
+    Proposition,
+    Temporal,
+    Unary,
+    temporal_text,
+)
 from larspark.language.source import Source
 from larspark.language.tree import (
     Always,
@@ -93,6 +99,56 @@ def test_proposition_3() -> None:
             seen.add(holds)
             (again,) = read_formulas(Source("t", temporal_text(translated)))
             assert satisfies(states, t, again.formula) == holds
+    assert seen == {True, False}
+
+
+def windowed(random: Random, depth: int) -> tuple[Formula, int]:
+    """A formula whose temporal operators stand below windows, and how far it sees ahead."""
+    if depth == 0:
+        return AtomFormula(Atom(random.choice("pq"))), 0
+    if random.random() < 0.3:
+        left, right = windowed(random, depth - 1), windowed(random, depth - 1)
+        return And((Not(left[0]), right[0])), max(left[1], right[1])
+    body, reach = windowed(random, depth - 1)
+    past, future = random.randint(0, 2), random.randint(0, 2)
+    kind = random.choice((Some, Always, lambda f: At(random.randint(0, 4), f)))
+    return Windowed(TimeWindow(past, future), kind(body)), reach + future
+
+
+def ahead(steps: int, formula: Temporal) -> Temporal:
+    for _ in range(steps):
+        formula = Unary("X", formula)
+    return formula
+
+
+def test_theorem_14_one_formula_for_streams_of_every_length() -> None:
+    """Construction (12): a case for each distance to the end, up to where they are all the same."""
+    end = Proposition(Atom("u"))
+    seen = set()
+    for seed in range(PAIRS // 20):
+        random = Random(f"theorem 14 {seed}")
+        formula, reach = windowed(random, random.randint(1, 3))
+        t = random.randint(0, 3)
+        cases: list[Temporal] = []
+        for n in range(reach + 1):
+            here = [ahead(n, Unary("!", end)), pltl(formula, Timeline(0, t + n), t)]
+            if n < reach:
+                here.append(ahead(n + 1, end))
+            cases.append(Listed("&", tuple(here)))
+        translated = cases[0] if len(cases) == 1 else Listed("|", tuple(cases))
+        for last in range(t, t + reach + 3):
+            states: States = [set() for _ in range(last + 1)]
+            elements = []
+            for point in range(last + 1):
+                for name in "pq":
+                    if random.random() < 0.5:
+                        states[point].add(Atom(name))
+                        elements.append((point, Atom(name)))
+            holds = bool(query(formula, elements, start=0, end=last, at=t))
+            path = [*states, *({Atom("u")} for _ in range(reach + 3))]
+            assert satisfies(path, t, translated) == holds, (seed, last)
+            assert satisfies(path, 0, ahead(t, translated)) == holds
+            seen.add(holds)
     assert seen == {True, False}
 
 

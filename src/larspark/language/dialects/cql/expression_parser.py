@@ -160,7 +160,9 @@ class ExpressionParser(TokenReader, ABC):
         while True:
             if self._peek() in ("||", "%"):
                 self._refuse(f"`{self._peek()}`", self._place())
-                raise Stop
+                self._next()
+                part()
+                continue
             token = self._take(*operators)
             if token is None:
                 return found

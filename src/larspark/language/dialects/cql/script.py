@@ -143,7 +143,12 @@ class _Script:
     def _named_view(self, view: View, register: Register) -> Signature | None:
         """The query of a `vquery :` under the name and with the columns of its `vtable :`."""
         columns = self.rules.derive(view.query, register.name)
-        if columns is None or not self._is_new(register.name, register):
+        if not self._is_new(register.name, register):
+            return None
+        named = View(register.name, (), view.query, view.span)
+        if columns is None:
+            # What reads the view has no problem of its own.
+            self._add(named, register.columns, register.is_stream)
             return None
         if len(columns) != len(register.columns):
             message = f"`{register.name}` has {len(register.columns)} columns, and its query "
@@ -155,7 +160,6 @@ class _Script:
             hint = "RSTREAM(...), ISTREAM(...) and DSTREAM(...) give streams"
             self._text.report("L152", message, register.span, hint)
             return None
-        named = View(register.name, (), view.query, view.span)
         return self._add(named, register.columns, register.is_stream)
 
     def _add(self, view: View, columns: Columns, is_stream: bool) -> Signature:

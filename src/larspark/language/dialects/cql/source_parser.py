@@ -3,6 +3,7 @@
 from larspark.language.dialects.cql.expression_parser import ExpressionParser
 from larspark.language.dialects.cql.query_tokens import RESERVED, Stop
 from larspark.language.dialects.cql.query_tree import (
+    Column,
     Condition,
     Rows,
     Source,
@@ -70,14 +71,16 @@ class SourceParser(ExpressionParser):
         if self._take("now"):
             return TimeRange(0, now=True)
         if self._take("rows"):
-            return Rows(self._positive("how many rows"))
+            if self._take("unbounded"):
+                return TimeRange(None)
+            return self._rows(())
         if self._take("partition"):
             self._need("by")
             columns = [self._column()]
             while self._take(","):
                 columns.append(self._column())
             self._need("rows")
-            return Rows(self._positive("how many rows"), tuple(columns))
+            return self._rows(tuple(columns))
         if not self._take("range"):
             self._unexpected("`NOW`, `RANGE`, `ROWS` or `PARTITION BY`")
         unbounded = self._take("unbounded") is not None
@@ -96,6 +99,14 @@ class SourceParser(ExpressionParser):
                 self._refuse("SLIDE of an unbounded range", slide_at)
             return TimeRange(size, slide)
         return TimeRange(size)
+
+    def _rows(self, columns: tuple[Column, ...]) -> Rows:
+        rows = Rows(self._positive("how many rows"), columns)
+        if self._peek() in ("range", "slide"):
+            self._refuse(f"ROWS with {self._peek().upper()}", self._place())
+            while self._type() and self._peek() not in ("]", ";"):
+                self._next()
+        return rows
 
     def _positive(self, what: str) -> int:
         at = self._place()

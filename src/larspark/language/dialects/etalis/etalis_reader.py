@@ -84,14 +84,22 @@ class EtalisReader:
             try:
                 self._statement(first)
             except _NoRuleError:
-                while self._place < len(self._tokens) and self._text() != ".":
-                    self._place += 1
-                self._place += 1
+                self._skip_statement()
+
+    def _skip_statement(self) -> None:
+        while self._place < len(self._tokens) and self._text() != ".":
+            self._place += 1
+        self._place += 1
 
     def _statement(self, first: Token) -> None:
         if self._text() == ":-":
             hint = "events come with `--stream`, and files are not loaded"
             self._refuse("L166", "directives are not supported", first, hint)
+        if self._text() == "print_trigger" and self._text(1) == "(":
+            hint = "every event that a rule defines is reported"
+            self._source.warn("L166", "ETALIS: `print_trigger` is ignored", first.span, hint)
+            self._skip_statement()
+            return
         window = self._label()
         name = self._peek()
         head = self._atom()

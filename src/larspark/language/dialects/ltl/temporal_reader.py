@@ -45,7 +45,7 @@ _TOKEN = re.compile(
     | {STRING}
     | (?P<TRUTH>[⊤⊥])
     | (?P<FOREIGN>[∀∃ω])
-    | (?P<SYMBOL><=|>=|[()\[\],;.<>=:\-\^{{}}+*?@])
+    | (?P<SYMBOL><=|>=|[≤≥]|[()\[\],;.<>=:\-\^{{}}+*?@])
     | (?P<UNQUOTED>"[^\n]*)
     | (?P<OTHER>[^\x00-\x7f]|.)
     """,
@@ -346,7 +346,7 @@ class _Reader:
     def _refuse_interval(self, token: Token) -> None:
         """Report and skip the interval of `F[0,5] p`, `F_[0,5] p`, `F<=5 p` and `X^3 p`."""
         after = self._peek()
-        if after is None or after.text not in ("[", "<", "<=", ">", ">=", "=", "^", "{"):
+        if after is None or after.text not in ("[", "<", "<=", "≤", ">", ">=", "≥", "=", "^", "{"):
             return
         message = f"intervals on operators such as `{token.text}` are not supported"
         hint = "use a window in LARS, such as `[+5] some p`"
@@ -364,7 +364,10 @@ class _Reader:
         if token is None:
             where = self._tokens[-1] if opened is None else opened
             self._refuse("L104", f"{message}, and the text ends", where)
-        elif token.type == "FOREIGN":
+        if token.text == "^" and self._type(1) == "FOREIGN":
+            self._place += 1
+            token = self._token()
+        if token.type == "FOREIGN":
             what = "infinite words are" if token.text == "ω" else "quantifiers are"
             self._refuse("L161", f"{what} not supported", token, "streams are finite and ground")
         self._refuse("L104", f"{message}, not `{token.text if token else ''}`", token)

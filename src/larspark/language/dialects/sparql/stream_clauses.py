@@ -35,7 +35,8 @@ _UNITS = {
     "days": 86_400 * _SECOND,
 }
 _ISO_DURATION = re.compile(
-    r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?)?", re.IGNORECASE
+    r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,6})?)S)?)?",
+    re.IGNORECASE,
 )
 _MAX_DIGITS = 12
 
@@ -136,11 +137,15 @@ class ClauseReader:
     def _duration(self, what: str) -> int:
         """A number of time points, from `30 m`, `30m` or `PT30M`."""
         first = self._peek()
-        iso = _ISO_DURATION.fullmatch(first.text) if first.kind == "WORD" else None
-        if iso is not None and any(iso.groups()):
-            self._next()
-            days, hours, minutes, seconds = (int(part or 0) for part in iso.groups())
-            micros = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * _SECOND
+        iso = _ISO_DURATION.match(self._source.text, first.start) if first.kind == "WORD" else None
+        if iso is not None and any(iso.groups()) and self._ends_at(iso.end()):
+            # A fraction of a second is several tokens.
+            while self._next().end < iso.end():
+                pass
+            days, hours, minutes = (int(part or 0) for part in iso.groups()[:3])
+            seconds, _, fraction = (iso.group(4) or "0").partition(".")
+            micros = (((days * 24 + hours) * 60 + minutes) * 60 + int(seconds)) * _SECOND
+            micros += int(fraction.ljust(6, "0"))
         else:
             number = self._number(what)
             unit = self._peek()
@@ -156,6 +161,10 @@ class ClauseReader:
             message = f"this is no whole number of time points, which last {tick}"
             self.report("L117", message, first, "`--tick` changes their length")
         return max(points, 1)
+
+    def _ends_at(self, end: int) -> bool:
+        """Does a token end there?"""
+        return any(token.end == end for token in self._tokens[self._at :])
 
     def _window(self, stream: str, graph: str | None) -> StreamWindow:
         """What stands in the brackets behind a stream."""
@@ -177,6 +186,10 @@ class ClauseReader:
                 slide = self._duration("how long the step is")
             elif self._word("tumbling"):
                 slide = size or 1
+        elif self._peek().word in ("elements", "item", "items", "rows", "from"):
+            self.refuse(f"the window {self._peek().text.upper()}", self._peek(), "write RANGE")
+            while self._peek().text not in ("]", ""):
+                self._next()
         else:
             self._unexpected("a window such as `RANGE 10 s`")
         closing = self._symbol("]")
@@ -196,6 +209,13 @@ class ClauseReader:
         if self._word("computed"):
             self._word("every") or self._unexpected("`EVERY`")
             self.query.step = self._duration("how often it is computed")
+        if self._peek().word == "under":
+            hint = "add the rules of the regime to the translation"
+            self.refuse("an entailment regime", self._peek(), hint)
+            while (
+                self._peek().word not in ("as", "select", "construct", "ask") and self._peek().text
+            ):
+                self._next()
         last = self._word("as")
         if last is None:
             self._unexpected("`AS`")
@@ -301,6 +321,7 @@ class RspQlClauses(ClauseReader):
                 self._next()
                 graph, _ = self._iri()
                 self._word("on") or self._unexpected("`ON`")
+                self._word("stream")
                 stream, _ = self._iri()
                 if any(window.graph == graph for window in self.query.windows):
                     self.report("L151", f"there are two windows `<{graph}>`", token)

@@ -170,6 +170,12 @@ class StreamProgram:
                 return self._span(token)
         return _short(whole)
 
+    def _of_graph(self, terms: tuple[Term, ...], graph: str) -> Formula:
+        """A triple of a static graph, with the place where it is named."""
+        found = next((token for token in self._tokens if token.text == graph), None)
+        span = self._places.span(0, 1) if found is None else self._span(found)
+        return AtomFormula(Atom(DATA, (*terms, graph)), span)
+
     def _algebra(self, text: str) -> Any | None:
         try:
             return translateQuery(parseQuery(text)).algebra
@@ -201,7 +207,7 @@ class StreamProgram:
             return None
         if graph not in query.named_graphs:
             query.named_graphs.append(graph)
-        return AtomFormula(Atom(DATA, (*terms, iri_text(graph))))
+        return self._of_graph(terms, iri_text(graph))
 
     def _rules(self, algebra: Any, query: StreamQuery, patterns: Patterns, span: Span) -> Program:
         found = patterns.branches(algebra.p)
@@ -313,7 +319,7 @@ class StreamProgram:
         if not graphs and not _default_streams(query):
             graphs = [DEFAULT_GRAPH]
         for graph in graphs:
-            patterns.rule(Atom(TRIPLE, terms), (AtomFormula(Atom(DATA, (*terms, graph))),))
+            patterns.rule(Atom(TRIPLE, terms), (self._of_graph(terms, graph),))
 
     def _reports(self, query: StreamQuery, patterns: Patterns) -> None:
         """`report`: by the clock, or when triples of the streams arrive."""
