@@ -12,7 +12,7 @@ def warnings(text: str) -> list[tuple[str, int]]:
     return [
         (problem.code, problem.span.line)
         for problem in check(program).warnings
-        if problem.span is not None and problem.code in {"L227", "L228", "L229"}
+        if problem.span is not None and problem.code in {"L227", "L228", "L229", "L232", "L233"}
     ]
 
 
@@ -102,3 +102,55 @@ def test_a_time_window_without_a_temporal_operator_has_no_effect(
 )
 def test_a_variable_that_is_used_once_and_looks_like_a_name(rule: str, expected: list[str]) -> None:
     assert [code for code, _ in warnings(rule)] == expected
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "a(M) :- temp(M, V), A = avg of V in [5] temp(M, V) by M, V > A.",
+        "a(M) :- temp(M, V), V > #max{ V, T : [5] @T temp(M, V) } by M.",
+        "a(M) :- [5] @T temp(M, _), 3 <= #count{ T : [5] @T temp(M, V), V > 90 } by M.",
+        "a(M, N) :- N = #count{ M : [5] some temp(M, _) } by M.",
+    ],
+)
+def test_an_aggregate_over_variables_from_outside_is_warned_about(rule: str) -> None:
+    assert warnings(rule) == [("L232", 1)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "a(M) :- temp(M, V), A = avg of W in [5] temp(M, W) by M, V > A.",
+        "a(M, N) :- err(M, C), N = count of [5] err(M, C).",
+        "a(N) :- N = #sum{ 2, a : p ; 1, b : q }.",
+        "a(S) :- k(F), S = #sum{ F * V, T : [5] @T temp(_, V) }.",
+        "a :- temp(V, W), V > W, not V = 3, 2 < 3.",
+    ],
+)
+def test_aggregates_over_variables_of_their_own_are_not(rule: str) -> None:
+    assert warnings(rule) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "a(m) :- temp(m, v), v > 90.",
+        'a(M) :- temp(M, V), not "V" = 3.',
+        "a(M) :- temp(M, _), m = m1.",
+        "a(N) :- N = count of [5] temp(_, _) where v > 3.",
+    ],
+)
+def test_compared_constants_are_warned_about(rule: str) -> None:
+    assert warnings(rule) == [("L233", 1)]
+
+
+def test_a_small_letter_is_reported_with_the_variable_that_was_meant() -> None:
+    program = parse_program("a(m) :- temp(m, v), v > 90.", source="t.lars").program
+    assert program is not None
+    (problem,) = check(program).warnings
+    assert problem.render() == (
+        "t.lars:1:21: warning L233: this compares two constants, so it never holds\n"
+        "  1 | a(m) :- temp(m, v), v > 90.\n"
+        "    |                     ^^^^^^\n"
+        "  hint: variables begin with a capital letter: `V`"
+    )

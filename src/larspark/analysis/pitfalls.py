@@ -8,12 +8,14 @@ from larspark.analysis.frames import first_frame, frames
 from larspark.analysis.reach import Reach
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity
-from larspark.base.terms import Variable
-from larspark.language.nodes import variables, walk
+from larspark.base.terms import Term, Variable
+from larspark.language.nodes import term_variables, variables, walk
 from larspark.language.printer import formula_text
 from larspark.language.tree import (
+    Aggregate,
     At,
     AtomFormula,
+    Comparison,
     Formula,
     Rule,
     Some,
@@ -21,8 +23,10 @@ from larspark.language.tree import (
 )
 from larspark.language.windows import Window
 from larspark.logic.traversal import formulas, occurrences
+from larspark.logic.values import compare
 
 # `Vienna` is probably a name, `V`, `ID` and `St` are variables.
+_NAME = re.compile(r"[a-z][A-Za-z0-9_]*")
 _LIKE_A_NAME = re.compile(r"[A-Z][a-z]{2,}")
 
 
@@ -36,6 +40,8 @@ def pitfall_problems(rule: Rule, derived: frozenset[Signature], placed: Reach) -
     yield from _forgotten(rule, derived, placed)
     yield from _windows_without_effect(rule)
     yield from _names_as_variables(rule)
+    yield from _global_variables_as_tuples(rule)
+    yield from _compared_constants(rule)
 
 
 def _forgotten(rule: Rule, derived: frozenset[Signature], placed: Reach) -> Iterator[Problem]:
@@ -123,3 +129,52 @@ def _used_once(name: str, atom: AtomFormula) -> Problem:
         Severity.WARNING,
         focus=name,
     )
+
+
+def _global_variables_as_tuples(rule: Rule) -> Iterator[Problem]:
+    """Aggregates whose tuples, or the numbers in them, consist of global variables alone."""
+    for part in rule.body:
+        if not isinstance(part, Aggregate):
+            continue
+        counts = part.function == "count"
+        for element in part.elements:
+            terms = element.terms if counts else element.terms[:1]
+            names = dict.fromkeys(v for term in terms for v in term_variables(term))
+            if names and all(variable in part.shared for variable in names):
+                listed = " and ".join(f"`{variable.name}`" for variable in names)
+                outside = "also occurs" if len(names) == 1 else "also occur"
+                effect = "there is at most one tuple" if counts else "all its numbers are equal"
+                yield Problem(
+                    "L232",
+                    f"{listed} {outside} outside of the aggregate, so {effect}",
+                    part.span,
+                    "inside, use a variable that does not occur elsewhere in the rule",
+                    Severity.WARNING,
+                )
+
+
+def _compared_constants(rule: Rule) -> Iterator[Problem]:
+    """Comparisons of a text with a constant: a variable was probably meant."""
+    for formula in rule.body:
+        for part in walk(formula):
+            match part:
+                case Comparison(operator, str() | int() | float() as left, right) if isinstance(
+                    right, str | int | float
+                ) and str in (type(left), type(right)):
+                    holds = compare(operator, left, right)
+                    yield Problem(
+                        "L233",
+                        f"this compares two constants, so it {'always' if holds else 'never'} "
+                        "holds",
+                        part.span,
+                        _capital_hint(left, right),
+                        Severity.WARNING,
+                    )
+                case _:
+                    pass
+
+
+def _capital_hint(*terms: Term) -> str:
+    names = [term for term in terms if isinstance(term, str) and _NAME.fullmatch(term)]
+    example = f": `{names[0].capitalize()}`" if names else ""
+    return f"variables begin with a capital letter{example}"

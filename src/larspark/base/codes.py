@@ -80,6 +80,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "L229": "A variable that is used once looks like a name.",
         "L230": "No background data gives the size of a window.",
         "L231": "Background data gives too many sizes to a window.",
+        "L232": "The tuples of an aggregate have no variable of their own.",
+        "L233": "A comparison has constants on both sides.",
         "L250": "A variable is bound by no positive part of a formula.",
         "L251": "A time point lies outside the timeline.",
         "L252": "Atoms can be placed ever further into the future, so the timeline needs an end.",

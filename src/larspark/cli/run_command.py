@@ -269,8 +269,12 @@ def run(
             pieces = missing.watched(pieces)
         with durable_answers(durable, live_source, session, shown, out):
             begin_watch(watched, live_source, shown, durable)
+            answered = False
             for line in shown.lines(pieces, out.people):
                 out.line(line)
+                answered = True
+    if not answered and live_source is None and arrivals.signatures:
+        print_notes(["there are no answers; `larspark explain` says what an atom lacks"])
     print_notes(missing.notes(written))
     print_notes(notes if session is None else [*session.notes, *session.warnings])
     own = {atom.signature for _, atom in checked.elements}
