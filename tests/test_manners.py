@@ -123,6 +123,17 @@ def test_a_run_without_facts_says_so(folder: Path) -> None:
         assert "note: the stream has no facts\n" in done.stderr
 
 
+def test_a_run_without_answers_says_so(folder: Path) -> None:
+    (folder / "cold.lars").write_text("cold(M) :- temp(M, V), V < -100.\n")
+    note = "note: there are no answers; `larspark explain` says what an atom lacks\n"
+    for form in ("intervals", "changes"):
+        done = larspark(folder, "run", "cold.lars", "-s", "events.jsonl", "--as", form)
+        assert (done.stdout, done.stderr) == ("", note)
+    points = larspark(folder, "run", "cold.lars", "-s", "events.jsonl", "--as", "points")
+    assert points.stdout
+    assert points.stderr == ""
+
+
 def test_a_run_reports_comparisons_of_numbers_with_texts_and_arithmetic_without_values(
     folder: Path,
 ) -> None:

@@ -75,7 +75,13 @@ from larspark.run.protocol import Answers, Settings
 from larspark.run.registry import AUTO
 from larspark.run.replay import live, replay
 from larspark.run.session import Session
-from larspark.show.run_notes import Arrivals, MergedFacts, MissingAnswers, unmatched_notes
+from larspark.show.run_notes import (
+    Arrivals,
+    MergedFacts,
+    MissingAnswers,
+    no_answer_notes,
+    unmatched_notes,
+)
 from larspark.show.terminal import (
     print_notes,
     print_problems,
@@ -273,12 +279,12 @@ def run(
             for line in shown.lines(pieces, out.people):
                 out.line(line)
                 answered = True
-    if not answered and live_source is None and arrivals.signatures:
-        print_notes(["there are no answers; `larspark explain` says what an atom lacks"])
     print_notes(missing.notes(written))
     print_notes(notes if session is None else [*session.notes, *session.warnings])
     own = {atom.signature for _, atom in checked.elements}
-    print_notes(unmatched_notes(checked.inputs - own, arrivals.signatures))
+    unmatched = unmatched_notes(checked.inputs - own, arrivals.signatures)
+    answered = answered or live_source is not None
+    print_notes(unmatched or no_answer_notes(answered, arrivals.signatures))
     print_skipped(source)
     print_notes(merged.note())
 

@@ -61,6 +61,13 @@ class MissingAnswers:
         return [f"there is no answer stream at {points}, the first is {first}"]
 
 
+def no_answer_notes(answered: bool, came: Set[Signature]) -> list[str]:
+    """A note for a run over facts in which nothing was derived."""
+    if answered or not came:
+        return []
+    return ["there are no answers; `larspark explain` says what an atom lacks"]
+
+
 def unmatched_notes(asked: Set[Signature], came: Set[Signature]) -> list[str]:
     """Which input predicates do not occur in the stream, and what occurs instead.
 
