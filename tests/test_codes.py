@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import larspark
-from larspark.base.codes import CODES, ROOMS, errors_page
+from larspark.base.codes import CODES, GROUPS, errors_page
 
 SOURCE = Path(larspark.__file__).parent
 PAGE = Path(__file__).parent.parent / "docs" / "errors.md"
@@ -17,7 +17,7 @@ def test_every_code_used_in_the_source_has_a_title_and_the_other_way_round() -> 
 
 
 def test_no_code_has_two_titles() -> None:
-    assert sum(map(len, ROOMS.values())) == len(CODES)
+    assert sum(map(len, GROUPS.values())) == len(CODES)
 
 
 def test_the_page_of_problem_codes_is_current() -> None:

@@ -25,7 +25,7 @@ from larspark.base.facts import AnyBatch
 from larspark.feeds.time_format import TimeFormat
 from larspark.language import parse_formula
 from larspark.run.replay import intervals, replay
-from larspark.show.timeline.timeline import timeline, timeline_lines
+from larspark.show.timeline.timeline_text import timeline, timeline_lines
 from larspark.spark import local_session, problems
 
 HERE = Path(__file__).parent

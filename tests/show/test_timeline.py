@@ -11,8 +11,8 @@ from larspark.base.atoms import Atom, fact
 from larspark.feeds.time_format import TimeFormat
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.timeline.lanes import merge
-from larspark.show.timeline.timeline import Timeline, timeline, timeline_lines
 from larspark.show.timeline.timeline_svg import timeline_svg
+from larspark.show.timeline.timeline_text import Timeline, timeline, timeline_lines
 
 HOT, COLD, ALARM = Atom("hot", ("m3",)), Atom("cold", ("m3",)), Atom("alarm", ("m3",))
 

@@ -5,7 +5,7 @@
 
 import sys
 
-ROOMS: dict[str, dict[str, str]] = {
+GROUPS: dict[str, dict[str, str]] = {
     "Language: reading programs, queries and dialects": {
         "L101": "A character has no place in the language.",
         "L102": "A string is not closed on its line, or has an unknown escape.",
@@ -187,7 +187,7 @@ ROOMS: dict[str, dict[str, str]] = {
     },
 }
 
-CODES: dict[str, str] = {code: title for codes in ROOMS.values() for code, title in codes.items()}
+CODES: dict[str, str] = {code: title for codes in GROUPS.values() for code, title in codes.items()}
 
 _INTRODUCTION = """# Problem codes
 
@@ -200,9 +200,9 @@ and a hint where there is a way out. This page is made from `src/larspark/base/c
 def errors_page() -> str:
     """The text of `docs/errors.md`: a table of codes for each part of larspark."""
     parts = [_INTRODUCTION]
-    for room, codes in ROOMS.items():
+    for group, codes in GROUPS.items():
         rows = "".join(f"| {code} | {title} |\n" for code, title in codes.items())
-        parts.append(f"## {room}\n\n| code | problem |\n|---|---|\n{rows}")
+        parts.append(f"## {group}\n\n| code | problem |\n|---|---|\n{rows}")
     return "\n".join(parts)
 
 

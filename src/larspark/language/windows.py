@@ -38,6 +38,14 @@ class Bounds(NamedTuple):
         """Does the pivot stay behind the evaluation time?"""
         return self.every > 1
 
+    def at(self, t: int) -> tuple[int | None, int | None]:
+        """The first and the last time point at the evaluation time t; None without bound."""
+        pivot = t // self.every * self.every
+        return (
+            None if self.past is None else pivot - self.past,
+            None if self.future is None else pivot + self.future,
+        )
+
 
 class Window:
     """The questions, with the answers of a window that leaves the stream as it is."""
@@ -85,6 +93,11 @@ class Window:
     def keys(self) -> tuple[KeyTerm, ...]:
         """What the input elements are grouped by."""
         return ()
+
+    @property
+    def groups(self) -> "Positions | None":
+        """The keys of the groups by predicate, once they are known; None without groups."""
+        return None
 
     @property
     def sizes(self) -> tuple[Variable, ...]:
@@ -362,6 +375,10 @@ class GroupWindow(Window):
     @property
     def noun(self) -> str:  # type: ignore[override]
         return self.each.noun
+
+    @property
+    def groups(self) -> Positions:
+        return self.positions
 
     @property
     def selects_input(self) -> bool:

@@ -7,7 +7,7 @@ from larspark.base.atoms import Atom, atom_text, term_text
 from larspark.base.problems import Span
 from larspark.base.terms import Term, Variable
 from larspark.language.nodes import term_variables
-from larspark.language.windows import GroupWindow, Key, TimeWindow
+from larspark.language.windows import Key, TimeWindow
 from larspark.logic.traversal import key_term
 from larspark.plan.operators import (
     Collect,
@@ -153,8 +153,8 @@ def _contents(contents: Contents, args: Sequence[Term]) -> Iterator[str]:
             yield "from now" if position is None else f"from {term_text(args[position])}"
             before = position
         keys = ""
-        if isinstance(window, GroupWindow):
-            places = dict(window.positions).values()
+        if window.groups is not None:
+            places = dict(window.groups).values()
             keys = " by " + " or ".join(map(keys_text, places))
         yield f"{window.text()}{keys}"
 

@@ -1,4 +1,4 @@
-"""What the page may ask for and tell, by name; values of requests are checked here."""
+"""The requests of the page by name: reads and actions. Values of requests are checked here."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -160,7 +160,7 @@ def _data(desk: Desk, fields: Fields, uploads: str) -> Any:
     return {"streams": list(streams), "map": mapping}
 
 
-ASKED: dict[str, Callable[[Desk, Query], Any]] = {
+READS: dict[str, Callable[[Desk, Query], Any]] = {
     "api/state": _state,
     "api/timeline": _timeline,
     "api/windows": _windows,
@@ -169,7 +169,7 @@ ASKED: dict[str, Callable[[Desk, Query], Any]] = {
     "api/hypotheses": _hypotheses,
     "api/share": _share,
 }
-TOLD: dict[str, Callable[[Desk, Fields, str], Any]] = {
+ACTIONS: dict[str, Callable[[Desk, Fields, str], Any]] = {
     "api/program": _program,
     "api/complete": _complete,
     "api/hover": _hover,

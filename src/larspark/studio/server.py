@@ -13,7 +13,7 @@ from larspark import __version__
 from larspark.base.problems import LarsparkError
 from larspark.studio.assets import Assets
 from larspark.studio.desk import Desk, problem_fields
-from larspark.studio.requests import ASKED, TOLD, Refused
+from larspark.studio.requests import ACTIONS, READS, Refused
 
 HOST = "127.0.0.1"
 # A stream that is given to the page may be so large.
@@ -78,9 +78,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if name == "events":
             self._events()
-        elif name in ASKED:
-            asked = ASKED[name]
-            self._answer(lambda: asked(self.studio.desk, query))
+        elif name in READS:
+            handler = READS[name]
+            self._answer(lambda: handler(self.studio.desk, query))
         elif (found := self.studio.assets.find(name or "index.html")) is not None:
             self._send(200, *found)
         else:
@@ -90,9 +90,9 @@ class _Handler(BaseHTTPRequestHandler):
         name, _ = self._name()
         if name is None:
             return
-        told = TOLD.get(name)
+        handler = ACTIONS.get(name)
         length = self.headers.get("Content-Length", "")
-        if told is None:
+        if handler is None:
             self._refuse(404, "there is no such page")
         elif self.headers.get("Content-Type", "").split(";")[0] != "application/json":
             self._refuse(415, "requests are JSON")
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
                     raise Refused("the request is no JSON") from error
                 if not isinstance(fields, dict):
                     raise Refused("the request is no JSON object")
-                return told(self.studio.desk, fields, self.studio.uploads)
+                return handler(self.studio.desk, fields, self.studio.uploads)
 
             self._answer(answer)
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Element, Signature
-from larspark.language.windows import GroupWindow, SessionWindow, TupleWindow, Window
-from larspark.logic.values import key_values, matches
+from larspark.base.terms import Term
+from larspark.language.windows import Window
+from larspark.logic.values import matches
+from larspark.logic.window_selection import Selection, select
 
 
 class Arrival(NamedTuple):
@@ -155,25 +157,15 @@ def apply(window: Window, view: View, t: int, elements: Elements) -> View:
     if not view.has_time(t):
         return view
     if window.bounds is not None:
-        past, future, every = window.bounds
-        pivot = t // every * every
-        start = view.start if past is None else pivot - past
-        return view.during(start, None if future is None else pivot + future)
-    seen = _seen(view, elements)
-    if isinstance(window, GroupWindow):
-        return _groups(window, view, t, seen)
-    return _select(window, view, t, seen)
+        start, end = window.bounds.at(t)
+        return view.during(view.start if start is None else start, end)
+    seen = Selection(view.start, view.end, _seen(view, elements))
+    start, end, members = select(window, seen, t, _parts)
+    return replace(view, start=start, end=end, numbers=_numbers(members))
 
 
-def _select(window: Window, view: View, t: int, seen: Sequence[Arrival]) -> View:
-    """The window on a sequence of input elements."""
-    match window:
-        case TupleWindow(past, future):
-            return _last_and_next(view, t, seen, past, future)
-        case SessionWindow():
-            return _session(window, view, t, seen)
-        case _:
-            raise TypeError(f"{window!r} does not select input elements")
+def _parts(arrival: Arrival) -> tuple[Signature, Sequence[Term]]:
+    return arrival.atom.signature, arrival.atom.args
 
 
 def _seen(view: View, elements: Elements) -> list[Arrival]:
@@ -183,49 +175,6 @@ def _seen(view: View, elements: Elements) -> list[Arrival]:
         for arrival in elements.during(view.start, view.end)
         if arrival.number is not None and view.shows(arrival)
     ]
-
-
-def _last_and_next(view: View, t: int, seen: Sequence[Arrival], past: int, future: int) -> View:
-    """The window of the last `past` arrivals up to t and the next `future` ones."""
-    before = [arrival for arrival in seen if arrival.t <= t]
-    after = [arrival for arrival in seen if arrival.t > t][:future]
-    last = before[-past:] if past else []
-    # With too few tuples the window reaches to the end of the timeline on that side.
-    start = view.start if len(last) < past else min(t, *(arrival.t for arrival in last), t)
-    end = view.end if len(after) < future else max(t, *(arrival.t for arrival in after), t)
-    return replace(view, start=start, end=end, numbers=_numbers((*last, *after)))
-
-
-def _session(window: SessionWindow, view: View, t: int, seen: Sequence[Arrival]) -> View:
-    """The window of the session that reaches to t, or is over at t; else it is empty."""
-    members: list[Arrival] = []
-    over = t
-    for arrival in (arrival for arrival in seen if arrival.t <= t):
-        if members and arrival.t > over:
-            if window.ended and over + 1 == t:
-                break
-            members = []
-        members.append(arrival)
-        over = window.over(members[0].t, arrival.t)
-    if members and ((over + 1 == t) if window.ended else (over >= t)):
-        return replace(view, start=members[0].t, end=t, numbers=_numbers(members))
-    return replace(view, start=t, end=t, numbers=frozenset())
-
-
-def _groups(window: GroupWindow, view: View, t: int, seen: Sequence[Arrival]) -> View:
-    keys = dict(window.positions)
-    groups: dict[tuple[object, ...], list[Arrival]] = {}
-    for arrival in seen:
-        atom = arrival.atom
-        values = key_values(keys[atom.signature], atom.args) if atom.signature in keys else None
-        if values is not None:
-            groups.setdefault((atom.signature, *values), []).append(arrival)
-    parts = [_select(window.each, view, t, members) for members in groups.values()]
-    start = min([t, *(part.start for part in parts)])
-    ends = [part.end for part in parts if part.end is not None]
-    end = max([t, *ends]) if len(ends) == len(parts) else None
-    numbers = frozenset[int]().union(*(part.numbers or () for part in parts))
-    return replace(view, start=start, end=end, numbers=numbers)
 
 
 def _numbers(arrivals: Iterable[Arrival]) -> frozenset[int]:

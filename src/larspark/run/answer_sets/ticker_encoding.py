@@ -23,7 +23,6 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant, Term, Variable, Wildcard
 from larspark.language.printer import origin_comment, window_text
 from larspark.language.term_text import atom_text
-from larspark.language.windows import TupleWindow
 from larspark.run.answer_sets.clingo_terms import (
     RuleNames,
     applied,
@@ -107,7 +106,7 @@ class _Watched:
     @property
     def tuples(self) -> int | None:
         window = self.windows[0] if self.windows else None
-        return window.past if isinstance(window, TupleWindow) else None
+        return window.tuples_back if window is not None and window.selects_input else None
 
     @property
     def time(self) -> int | None:

@@ -7,22 +7,16 @@ present is evaluated.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem
-from larspark.language.windows import (
-    GroupWindow,
-    Positions,
-    SessionWindow,
-    TimeWindow,
-    TupleWindow,
-    Window,
-)
-from larspark.logic.values import key_values
+from larspark.base.terms import Term
+from larspark.language.windows import Window
+from larspark.logic.window_selection import Parts, Selection, needed, select
 from larspark.plan.operators import Contents
 from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
@@ -162,7 +156,7 @@ class RecomputedWindows:
                 positions.pop(position, None)
                 return
             at = t if position is None else positions[position]
-            view = _apply(window, patterns, view, at, self._constants)
+            view = _apply(window, patterns, view, at, self._parts)
             number += 1
         yield from self._shown(view, tuple(positions[n] << 2 for n in range(len(positions))))
 
@@ -179,6 +173,9 @@ class RecomputedWindows:
             for point in _points(view):
                 yield (point, *positions, *args)
 
+    def _parts(self, element: _Element) -> tuple[Signature, Sequence[Term]]:
+        return element.signature, list(map(self._constants.decode, element.args))
+
     def _forget(self) -> None:
         """Forget the elements that no later evaluation can see."""
         t = self._done
@@ -190,7 +187,10 @@ class RecomputedWindows:
         for window, position, patterns in self._steps:
             if position is not None and (self._settled is None or position > 0):
                 break
-            kept = _needed(window, patterns, kept, t, self._constants, clipped=clipped)
+            if window.filters is not None:
+                kept = [element for element in kept if _passes(patterns, element)]
+            else:
+                kept = needed(window, kept, t, self._parts, clipped=clipped)
             # What a window that counts does not need, one below it could not see either; but the
             # other way round it could still count.
             if window.selects_input or not window.keeps_now:
@@ -321,112 +321,19 @@ def _passes(patterns: _Patterns, element: _Element) -> bool:
     )
 
 
-def _apply(window: Window, patterns: _Patterns, view: _View, t: int, constants: Constants) -> _View:
+def _apply(
+    window: Window, patterns: _Patterns, view: _View, t: int, parts: Parts[_Element]
+) -> _View:
     """w(S, t); outside the timeline all windows but filters give the stream itself."""
     if window.filters is not None:
         return view._replace(members=[e for e in view.members if _passes(patterns, e)])
     if not view.start <= t <= view.end:
         return view
-    match window:
-        case TimeWindow(past, future, every):
-            pivot = t // every * every
-            start = view.start if past is None else pivot - past
-            return view.during(start, view.end if future is None else pivot + future)
-        case TupleWindow(past, future):
-            return _last_and_next(view, t, past, future)
-        case SessionWindow():
-            return _session(window, view, t)
-        case GroupWindow(each, positions):
-            groups = _groups(positions, view.members, constants)
-            parts = [
-                _apply(each, {}, view._replace(members=members), t, constants) for members in groups
-            ]
-            shown = {element for part in parts for element in part.members}
-            start = min([t, *(part.start for part in parts)])
-            end = max([t, *(part.end for part in parts)])
-            return _View(start, end, [e for e in view.members if e in shown])
-        case _:
-            raise TypeError(f"{window!r} cannot be recomputed")
-
-
-def _last_and_next(view: _View, t: int, past: int, future: int) -> _View:
-    now = bisect_right(view.members, t, key=_time_of)
-    low, high = max(0, now - past), min(len(view.members), now + future)
-    # With too few tuples the window reaches to the end of the timeline on that side.
-    start, end = view.start, view.end
-    if now >= past:
-        start = min(t, view.members[low].t) if past else t
-    if now + future <= len(view.members):
-        end = max(t, view.members[high - 1].t) if future else t
-    return _View(start, end, view.members[low:high])
-
-
-def _session(window: SessionWindow, view: _View, t: int) -> _View:
-    """The session that reaches to t, or is over at t; else nothing, on [t, t]."""
-    for members in _sessions(window, view.members[: bisect_right(view.members, t, key=_time_of)]):
-        over = window.over(members[0].t, members[-1].t)
-        if (over + 1 == t) if window.ended else (over >= t):
-            return _View(members[0].t, t, members)
-    return _View(t, t, ())
-
-
-def _sessions(window: SessionWindow, members: _Members) -> Iterator[_Members]:
-    first = 0
-    for number, element in enumerate(members):
-        if number and element.t > window.over(members[first].t, members[number - 1].t):
-            yield members[first:number]
-            first = number
-    if members:
-        yield members[first:]
-
-
-def _groups(
-    positions: Positions, members: _Members, constants: Constants
-) -> Collection[list[_Element]]:
-    """The elements by predicate and key; those of other predicates are in no group."""
-    keys = dict(positions)
-    groups: dict[tuple[object, ...], list[_Element]] = {}
-    for element in members:
-        if element.signature in keys:
-            args = list(map(constants.decode, element.args))
-            values = key_values(keys[element.signature], args)
-            if values is not None:
-                groups.setdefault((element.signature, *values), []).append(element)
-    return groups.values()
-
-
-def _needed(
-    window: Window,
-    patterns: _Patterns,
-    members: _Members,
-    t: int,
-    constants: Constants,
-    *,
-    clipped: bool,
-) -> _Members:
-    """The elements up to t that a window needs to know at t or later.
-
-    `clipped` says that a window before it drops the oldest elements as time goes on.
-    """
-    match window:
-        case _ if window.filters is not None:
-            return [element for element in members if _passes(patterns, element)]
-        case TimeWindow(int() as past, _, every):
-            oldest = t // every * every - past
-            return members[bisect_left(members, oldest, key=_time_of) :]
-        case TupleWindow(past):
-            return members[max(0, len(members) - past) :]
-        case SessionWindow() if not clipped or window.longest is None:
-            sessions = _sessions(window, members)
-            kept = [s for s in sessions if window.over(s[0].t, s[-1].t) + 1 >= t]
-            return [element for session in kept for element in session]
-        case GroupWindow(each, positions):
-            groups = _groups(positions, members, constants)
-            needed = [_needed(each, {}, group, t, constants, clipped=clipped) for group in groups]
-            shown = {element for part in needed for element in part}
-            return [element for element in members if element in shown]
-        case _:
-            return members
+    if window.bounds is not None:
+        start, end = window.bounds.at(t)
+        return view.during(view.start if start is None else start, view.end if end is None else end)
+    start, end, members = select(window, Selection(*view), t, parts)
+    return _View(start, view.end if end is None else end, members)
 
 
 def _settled(contents: Contents, clock: Clock) -> int | None:

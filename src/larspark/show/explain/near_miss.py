@@ -18,7 +18,7 @@ from larspark.language.tree import (
     Some,
     Windowed,
 )
-from larspark.language.windows import Bounds, GroupWindow, Window
+from larspark.language.windows import Bounds, Window
 from larspark.logic.binding import is_bound
 from larspark.logic.matching import Binding
 from larspark.logic.substitution import substitute
@@ -195,8 +195,8 @@ class NearMisses:
             return Near((1, 0), f"@{time_text(t)} {atom_text(atom)} is not in {text}")
         window = ground_window(part.window, part.body, {})
         members = outer.bits & outer.universe.arrived
-        if isinstance(window, GroupWindow):
-            members &= in_group(window, atom, self._support, outer)
+        if window.groups is not None:
+            members &= in_group(window.groups, atom, self._support, outer)
         later = [n for n in numbers_of(members) if n > number]
         after = [n for n in later if self._evaluation.element(n).t <= self._evaluation.at]
         kept = f"{text} keeps {most}"

@@ -6,7 +6,7 @@ from typing import NamedTuple, assert_never
 
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.terms import Wildcard
-from larspark.language.windows import GroupWindow, Window
+from larspark.language.windows import Positions, Window
 from larspark.logic.values import key_values
 from larspark.meaning.grounding import (
     Ground,
@@ -93,27 +93,27 @@ def find_reasons(
     return finder.reasons
 
 
-def in_group(window: GroupWindow, atom: Atom, support: Support, stream: Stream) -> int:
+def in_group(groups: Positions, atom: Atom, support: Support, stream: Stream) -> int:
     """The elements of a stream that are in one group with an atom, as bits."""
-    keys = dict(window.positions).get(atom.signature, ())
+    keys = dict(groups).get(atom.signature, ())
     group, bits = key_values(keys, atom.args), 0
-    for number in support.presences(_group_pattern(window, atom), stream):
+    for number in support.presences(_group_pattern(groups, atom), stream):
         if key_values(keys, stream.universe.elements[number].atom.args) == group:
             bits |= 1 << number
     return bits
 
 
-def _group_pattern(window: GroupWindow, atom: Atom) -> Atom:
+def _group_pattern(groups: Positions, atom: Atom) -> Atom:
     """A pattern of the atoms that are in one group with an atom."""
-    keys = dict(window.positions).get(atom.signature, ())
+    keys = dict(groups).get(atom.signature, ())
     args = (arg if place in keys else Wildcard() for place, arg in enumerate(atom.args))
     return Atom(atom.predicate, tuple(args))
 
 
-def _group_text(window: GroupWindow, atom: Atom) -> str:
+def _group_text(groups: Positions, atom: Atom) -> str:
     """The tuples that are in one group with an atom."""
-    keys = dict(window.positions).get(atom.signature, ())
-    text = atom_text(_group_pattern(window, atom))
+    keys = dict(groups).get(atom.signature, ())
+    text = atom_text(_group_pattern(groups, atom))
     return text if all(isinstance(key, int) for key in keys) else f"{text} of the same group"
 
 
@@ -268,10 +268,10 @@ class _Finder:
         oldest = next(numbers_of(used))
         group: str | None = None
         members = inner.bits
-        if isinstance(window, GroupWindow):
+        if window.groups is not None:
             atom = self._support.evaluation.element(oldest).atom
-            group = _group_text(window, atom)
-            members = in_group(window, atom, self._support, inner)
+            group = _group_text(window.groups, atom)
+            members = in_group(window.groups, atom, self._support, inner)
         since = sum(1 for number in numbers_of(members) if number >= oldest)
         self.reasons.crowds.append(Crowd(text, oldest, past - since + 1, group))
 

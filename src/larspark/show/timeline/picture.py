@@ -23,8 +23,8 @@ from larspark.run.session import Session
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.terminal import PLAIN_WIDTH
 from larspark.show.timeline.interactive import timeline_cell, timeline_page
-from larspark.show.timeline.timeline import Timeline, timeline, timeline_lines
 from larspark.show.timeline.timeline_svg import timeline_svg
+from larspark.show.timeline.timeline_text import Timeline, timeline, timeline_lines
 from larspark.show.timeline.tracks import Track, fact_tracks, interval_tracks
 
 

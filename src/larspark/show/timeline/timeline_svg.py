@@ -6,7 +6,7 @@ from larspark.show.explain.proof import WindowSpan
 from larspark.show.svg import CHARACTER, label, line, picture
 from larspark.show.time_text import Axis
 from larspark.show.timeline.lanes import Lane, Origin
-from larspark.show.timeline.timeline import Timeline
+from larspark.show.timeline.timeline_text import Timeline
 
 WIDTH = 900
 LANE_HEIGHT = 24
