@@ -147,6 +147,7 @@ def test_a_duration_is_a_whole_number_of_ticks() -> None:
         SCHEMA + "SELECT a FROM S [RANGE 90 SECONDS]", dialect="cql", options=minutes
     )
     assert [problem.code for problem in errors(parsed.problems)] == ["L117"]
+    assert "[3]" in rules("SELECT a FROM S [RANGE 1.5 SECONDS]", {"tick": "500 ms"})
 
 
 @pytest.mark.parametrize("left", [*range(-7, 8), 60])
@@ -229,6 +230,22 @@ REFUSED = {
     ),
     "SELECT a FROM S [RANGE 5 weeks]": "3:26 L116 `weeks` is no unit of time",
     "SELECT name + 1 FROM R": "3:8 L152 `+` computes with numbers, and this is a text",
+    "SELECT a FROM S WHERE a = ALL (SELECT a FROM S)": (
+        "3:27 L150 CQL: a comparison with ALL is not supported"
+    ),
+    "SELECT a FROM S WHERE (a, b) IN (SELECT a, b FROM S)": (
+        "3:25 L150 CQL: a row of values is not supported"
+    ),
+    "SELECT COUNT(*) FROM S GROUP BY a + 1": (
+        "3:33 L150 CQL: GROUP BY of an expression is not supported"
+    ),
+    "SELECT a FROM S [SAMPLE 10]": "3:18 L150 CQL: SAMPLE is not supported",
+    "SELECT a FROM S WHERE a = (SELECT a FROM S)": (
+        "3:27 L150 CQL: a subquery as a value is not supported"
+    ),
+    "SELECT a FROM S [RANGE 1.5 SECONDS]": "3:24 L117 this is no whole number of time points",
+    # No definition of a name, as nothing else mentions it.
+    "SELECT a FROM S WHERE q = 2": "3:23 L151 there is no column `q`",
     "SELECT a FROM S WHERE a": "3:23 L112 expected a condition, found a value",
     "SELECT a FROM": "3:14 L104 expected a stream, relation or view, the statement ends",
     "SELECT a FROM S WHERE a = 'x": "3:27 L102 the string is not closed on its line",
@@ -247,6 +264,31 @@ def test_all_problems_of_a_script_are_listed_at_once() -> None:
     text = SCHEMA + ";\n".join(queries)
     found = {named(p).partition(" ")[2] for p in parse_program(text, dialect="cql").problems}
     assert {REFUSED[query].partition(" ")[2] for query in queries} <= found
+
+
+def test_all_problems_of_a_query_are_listed_at_once() -> None:
+    query = """SELECT q, CASE WHEN a = 1 THEN 2 END, SUM(a) OVER (PARTITION BY a)
+FROM S JOIN U USING (b) WHERE p = 1 OR o = ALL (SELECT b FROM U) AND a = NULL LIMIT 2 OFFSET 1"""
+    found = [named(p) for p in errors(parse_program(SCHEMA + query, dialect="cql").problems)]
+    refused = "CASE", "OVER", "USING", "a comparison with ALL", "NULL", "LIMIT", "OFFSET"
+    names = [f"CQL: {name} is not supported" for name in refused]
+    assert [f.split(" ", 2)[2] for f in found if "L150" in f] == names
+    query = "SELECT q FROM S WHERE p = 1 OR o = 2 AND EXISTS (SELECT * FROM U WHERE n = 1)"
+    found = [named(p) for p in errors(parse_program(SCHEMA + query, dialect="cql").problems)]
+    assert [f.split(" ", 2)[2] for f in found] == [f"there is no column `{c}`" for c in "qpon"]
+
+
+def test_a_view_with_a_problem_is_reported_once() -> None:
+    for view in ("SELECT q FROM S", "SELECT a FROM FROM S"):
+        script = f"{SCHEMA}CREATE VIEW v AS {view}; SELECT a FROM v; SELECT b FROM v"
+        assert len(errors(parse_program(script, dialect="cql").problems)) == 1
+
+
+def test_the_name_of_the_answers_is_not_a_name_of_the_script() -> None:
+    view = "CREATE VIEW answer AS SELECT DISTINCT a FROM S"
+    assert parse_program(SCHEMA + view, dialect="cql").program is not None
+    found = errors(parse_program(f"{SCHEMA}{view}; SELECT a FROM answer", dialect="cql").problems)
+    assert [named(p) for p in found] == ["3:13 L151 `answer` is the name of the answers"]
 
 
 PARTS = (

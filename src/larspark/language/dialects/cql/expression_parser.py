@@ -101,6 +101,11 @@ class ExpressionParser(TokenReader, ABC):
             self._next()
             at = self._place()
             value = self._as_value(left, self._from(first))
+            if self._peek() in ("all", "any", "some") and self._peek(1) == "(":
+                token = self._next()
+                self._refuse(f"a comparison with {token.text.upper()}", token.span, "use EXISTS")
+                self._bracketed()
+                return Compared("=", value, value, self._from(first))
             right = self._as_value(self._sum(), self._from(at))
             return Compared(_COMPARISONS[word], value, right, self._from(first))
         if word in ("not", "in", "between", "like", "is"):
@@ -211,22 +216,41 @@ class ExpressionParser(TokenReader, ABC):
         if self._peek() == "(":
             return self._parenthesis()
         if self._peek() == "null":
-            self._refuse("NULL", self._place(), "there is no NULL here")
-            raise Stop
+            return self._left_out("NULL", "there is no NULL here", self._next)
         if self._peek() == "case":
-            self._refuse("CASE", self._place(), "write one query for each case, and UNION")
-            raise Stop
+            return self._left_out("CASE", "write one query for each case, and UNION", self._case)
         if kind == "NAME" and self._peek(1) == "(":
             return self._call()
         return self._column()
 
+    def _left_out(self, what: str, hint: str, skip: Callable[[], object]) -> Value:
+        """A value in place of what is refused by its name, so that reading goes on behind it."""
+        span = self._place()
+        self._refuse(what, span, hint)
+        skip()
+        return Value(0, "integer", span)
+
+    def _case(self) -> None:
+        """Go on behind the `END` of a `CASE`."""
+        depth = 0
+        while self._at < len(self._tokens):
+            word = self._next().text.lower()
+            depth += (word == "case") - (word == "end")
+            if depth == 0:
+                return
+
     def _parenthesis(self) -> Condition | Expression:
         self._nest()
+        if self._peek(1) == "select":
+            hint = "use IN, EXISTS or a view"
+            value = self._left_out("a subquery as a value", hint, self._bracketed)
+            self._depth -= 1
+            return value
         self._need("(")
-        if self._peek() == "select":
-            self._refuse("a subquery as a value", self._place(), "use IN, EXISTS or a view")
-            raise Stop
         found = self._disjunction()
+        if self._peek() == ",":
+            self._refuse("a row of values", self._place(), "compare one value after the other")
+            raise Stop
         self._need(")")
         self._depth -= 1
         return found
@@ -239,6 +263,7 @@ class ExpressionParser(TokenReader, ABC):
             hint = "the functions are COUNT, SUM, AVG, MIN and MAX"
             self._refuse(f"the function {brief(first.text.upper())}", first.span, hint)
             self._skip_arguments()
+            self._over()
             return Value(0, "integer", first.span)
         self._nest()
         distinct = self._take("distinct") is not None
@@ -249,11 +274,15 @@ class ExpressionParser(TokenReader, ABC):
             argument = self._expression()
         self._need(")")
         self._depth -= 1
-        if self._peek() == "over":
-            self._refuse("OVER", self._place(), "use GROUP BY")
-            raise Stop
+        self._over()
         name = cast(Literal["count", "sum", "avg", "min", "max"], function)
         return AggregateCall(name, argument, distinct, self._span(first))
+
+    def _over(self) -> None:
+        if over := self._take("over"):
+            self._refuse("OVER", over.span, "use GROUP BY")
+            if self._take("("):
+                self._skip_arguments()
 
     def _skip_arguments(self) -> None:
         """Go on behind the bracket that closes the one before."""

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import Span
-from larspark.base.terms import Term, Variable, Wildcard
+from larspark.base.terms import Term, Variable
 from larspark.language.aggregate_syntax import finish_body
 from larspark.language.dialects.cql.query_conditions import (
     Equation,
@@ -30,6 +30,7 @@ from larspark.language.dialects.cql.query_tree import (
     Condition,
     Declared,
     Exists,
+    Expression,
     Item,
     Rows,
     Select,
@@ -37,16 +38,14 @@ from larspark.language.dialects.cql.query_tree import (
 from larspark.language.nodes import term_variables
 from larspark.language.source import Source as Text
 from larspark.language.tree import (
-    Aggregate,
     At,
     AtomFormula,
     Comparison,
     Formula,
     Not,
     Rule,
-    Some,
-    Windowed,
 )
+from larspark.language.wildcards import with_wildcards
 
 Columns = tuple[Declared, ...]
 
@@ -63,6 +62,8 @@ class QueryBodies(ABC):
         self.half_open = half_open
         self.rules: list[Rule] = []
         self.remembered: set[Signature] = set()
+        # Views that have a problem; what reads them has no further one.
+        self.broken: set[str] = set()
 
     @abstractmethod
     def select(self, query: Select, head: str) -> Columns | None:
@@ -70,16 +71,8 @@ class QueryBodies(ABC):
 
     def rule(self, head: Atom, body: Iterable[Formula], span: Span) -> None:
         """Add a rule; a variable that is used once is a wildcard in it."""
-        literals = list(body)
-        if not any(isinstance(literal, Aggregate) for literal in literals):
-            used = Counter(_variables(head.args))
-            used.update(v for literal in literals for v in _formula_variables(literal))
-            for literal in literals:
-                used.update(_window_keys(literal))
-            alone = {variable: Wildcard() for variable, times in used.items() if times == 1}
-            literals = [_replaced(literal, alone) for literal in literals]
         atom = AtomFormula(head, span)
-        self.rules.append(Rule(atom, finish_body(atom, literals), span))
+        self.rules.append(Rule(atom, finish_body(atom, with_wildcards(head, body)), span))
 
     def cases(self, conditions: Sequence[Condition]) -> Iterator[list[Required]]:
         """The alternatives of all conditions together."""
@@ -102,6 +95,9 @@ class QueryBodies(ABC):
         aliases: set[str] = set()
         for source in query.sources:
             relation = self.relations.get(source.name)
+            if relation is None and (not source.name or source.name in self.broken):
+                right = False
+                continue
             if relation is None:
                 known = ", ".join(f"`{name}`" for name in self.relations) or "none"
                 message = f"there is no stream, relation or view `{source.name}`"
@@ -166,20 +162,24 @@ class QueryBodies(ABC):
         frozen: Iterable[Term] = (),
         timed: bool = False,
         given: Sequence[Equation] = (),
+        selected: Iterable[Expression] = (),
     ) -> tuple[Scope, list[Formula]] | None:
         """The literals of one alternative, and the scope with its variables.
 
-        Variables of `frozen` keep their names. `given` are equations besides the conditions.
+        Variables of `frozen` keep their names. `given` are equations besides the conditions,
+        `selected` are expressions that are read with the same names.
         """
         scope = scope.substituted({})
         compared = [part.condition for part in required if isinstance(part.condition, Compared)]
         equations = [*given]
-        for condition in self._define(scope, compared):
-            sides = [scope.term(side) for side in (condition.left, condition.right)]
-            left, right = sides
-            if left is None or right is None:
-                return None
-            equations.append(Equation(condition.operator, left[0], right[0], condition.span))
+        right = True
+        mentioned = Counter(_names_in((tuple(required), tuple(selected))))
+        for condition in self._define(scope, compared, mentioned):
+            one, other = (scope.term(side) for side in (condition.left, condition.right))
+            if one is None or other is None:
+                right = False
+                continue
+            equations.append(Equation(condition.operator, one[0], other[0], condition.span))
         changes, rest = unify(scope.bound, equations, set(frozen))
         scope = scope.substituted(changes)
         body: list[Formula] = [one.literal(self.half_open, timed) for one in scope.bound]
@@ -191,12 +191,23 @@ class QueryBodies(ABC):
             if isinstance(part.condition, Exists):
                 literal = self._exists(part.condition, scope, head)
                 if literal is None:
-                    return None
+                    right = False
+                    continue
                 body.append(Not(literal, part.condition.span) if part.negated else literal)
-        return scope, body
+        if right:
+            return scope, body
+        for expression in selected:
+            # What else is wrong is reported too.
+            scope.term(expression)
+        return None
 
-    def _define(self, scope: Scope, conditions: Sequence[Compared]) -> list[Compared]:
-        """Equations such as `TY = S.T + 3` give a name that is no column a value."""
+    def _define(
+        self, scope: Scope, conditions: Sequence[Compared], mentioned: Mapping[str, int]
+    ) -> list[Compared]:
+        """Equations such as `TY = S.T + 3` give a name that is no column a value.
+
+        The name has to be mentioned more than once; otherwise it is a mistake.
+        """
         rest = list(conditions)
         defining = True
         while defining:
@@ -209,6 +220,7 @@ class QueryBodies(ABC):
                     if (
                         isinstance(name, Column)
                         and not name.qualifier
+                        and mentioned[name.name] > 1
                         and not scope.knows(name)
                         and all(map(scope.knows, _columns_of(other)))
                     ):
@@ -310,6 +322,18 @@ def column_variables(columns: Columns) -> tuple[Variable, ...]:
     return tuple(Variable(f"X{number}") for number in range(1, len(columns) + 1))
 
 
+def _names_in(part: object) -> Iterator[str]:
+    """The names without a source in a part of a query, with repetitions."""
+    if isinstance(part, Column):
+        yield from () if part.qualifier else (part.name,)
+    elif isinstance(part, tuple):
+        for inner in part:
+            yield from _names_in(inner)
+    elif is_dataclass(part):
+        for inner in fields(part):
+            yield from _names_in(getattr(part, inner.name))
+
+
 def _columns_of(expression: object) -> Iterator[Column]:
     if isinstance(expression, Column):
         yield expression
@@ -320,24 +344,6 @@ def _columns_of(expression: object) -> Iterator[Column]:
 def _variables(terms: Iterable[Term]) -> Iterator[Variable]:
     for term in terms:
         yield from term_variables(term)
-
-
-def _window_keys(formula: Formula) -> Iterator[Variable]:
-    while isinstance(formula, Windowed):
-        yield from _variables(formula.window.keys)
-        formula = formula.body
-
-
-def _replaced(formula: Formula, changes: Mapping[Variable, Wildcard]) -> Formula:
-    """A source with other terms for some of its variables."""
-    match formula:
-        case AtomFormula(atom):
-            terms = tuple(substitute(term, changes) for term in atom.args)
-            return replace(formula, atom=Atom(atom.predicate, terms))
-        case Some() | At() | Windowed():
-            return replace(formula, body=_replaced(formula.body, changes))
-        case _:
-            return formula
 
 
 def _formula_variables(formula: Formula) -> Iterator[Variable]:

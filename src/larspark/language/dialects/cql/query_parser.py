@@ -20,11 +20,12 @@ from larspark.language.dialects.cql.query_tree import (
     SetOperation,
     Streamed,
     StreamOperator,
+    Unread,
     View,
 )
 from larspark.language.dialects.cql.source_parser import SourceParser
 from larspark.language.source import Source as Text
-from larspark.language.tokens import brief
+from larspark.language.tokens import Token, brief
 
 _OPERATORS = get_args(StreamOperator)
 _KINDS: dict[str, Kind] = {
@@ -45,7 +46,17 @@ def parse_cql(text: Text, tick: int, half_open: bool) -> Iterator[CqlStatement]:
             if statement is not None:
                 yield statement
         except Stop:
-            continue
+            name = _defined(tokens)
+            if name:
+                yield Unread(name)
+
+
+def _defined(tokens: list[Token]) -> str:
+    """The name that `CREATE VIEW name`, `REGISTER STREAM name` or the like defines."""
+    words = [token.text.lower() for token in tokens[:5]]
+    if words[1:2] == [":"]:
+        words = words[2:]
+    return words[2] if len(words) > 2 and words[0] in ("create", "register") else ""
 
 
 class _Parser(SourceParser):
@@ -181,10 +192,13 @@ class _Parser(SourceParser):
 
     def _tail(self) -> None:
         """What follows a query that is complete."""
-        word = self._peek()
-        if word in _TAILS:
-            self._refuse(_TAILS[word], self._place(), "answers are sets without an order")
-            self._at = len(self._tokens)
+        if self._peek() in _TAILS:
+            while self._at < len(self._tokens):
+                word = self._peek()
+                if word in _TAILS:
+                    hint = "answers are sets without an order"
+                    self._refuse(_TAILS[word], self._place(), hint)
+                self._next()
             return
         self._unexpected("`;`")
 
@@ -216,9 +230,7 @@ class _Parser(SourceParser):
         groups: list[Column] = []
         if self._take("group"):
             self._need("by")
-            groups.append(self._column())
-            while self._take(","):
-                groups.append(self._column())
+            groups = self._groups()
         having = self._condition() if self._take("having") else None
         where = None
         if conditions:
@@ -235,6 +247,20 @@ class _Parser(SourceParser):
             operator,
             self._span(first),
         )
+
+    def _groups(self) -> list[Column]:
+        """The columns of GROUP BY."""
+        columns: list[Column] = []
+        while True:
+            first = self._place()
+            found = self._expression()
+            if isinstance(found, Column):
+                columns.append(found)
+            else:
+                hint = "make it a column of a view"
+                self._refuse("GROUP BY of an expression", self._from(first), hint)
+            if not self._take(","):
+                return columns
 
     def _items(self) -> tuple[Item, ...]:
         items = [self._item()]

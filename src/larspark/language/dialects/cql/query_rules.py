@@ -146,19 +146,22 @@ class QueryRules(QueryBodies):
                 value = scope.term(item.expression) if item.expression is not None else None
                 if value is not None and not _within(value, grouped):
                     self._ungrouped(item.span)
+        selected = [item.expression for item in items if item.expression is not None]
+        right = True
         for required in self.cases(conditions):
-            made = self.body(scope, required, head)
+            made = self.body(scope, required, head, selected=selected)
             if made is None:
-                return None
+                right = False
+                continue
             inner, body = made
-            values = [inner.term(item.expression) for item in items if item.expression is not None]
+            values = [inner.term(expression) for expression in selected]
             given = [value for value in values if value is not None]
             if len(given) < len(items):
                 return None
             kinds = [kind for _, kind in given]
             atom = Atom(head, tuple(term for term, _ in given))
             self.rule(atom, body, query.span)
-        return None if kinds is None else _columns(items, kinds)
+        return _columns(items, kinds) if right and kinds is not None else None
 
     def _grouped(
         self,

@@ -202,4 +202,11 @@ class Answer:
     span: Span
 
 
-CqlStatement: TypeAlias = Register | View | Answer
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A statement that could not be read, and what it would define."""
+
+    name: str
+
+
+CqlStatement: TypeAlias = Register | View | Answer | Unread

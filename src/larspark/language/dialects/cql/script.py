@@ -18,6 +18,7 @@ from larspark.language.dialects.cql.query_tree import (
     Select,
     SetOperation,
     Streamed,
+    Unread,
     View,
 )
 from larspark.language.source import Source
@@ -57,6 +58,7 @@ class _Script:
 
     def translate(self) -> Signature | None:
         """Add all rules; returns the predicate of the answers."""
+        self._refuse_answer()
         for statement in self._statements:
             if isinstance(statement, Register) and not statement.of_view:
                 self._register(statement)
@@ -86,6 +88,8 @@ class _Script:
                         self._text.warn("L152", message, answered.span, hint)
                         self._look_at(answered.query)
                     answered = statement
+                case Unread(name):
+                    self.rules.broken.add(name)
                 case _:
                     pass
         if waiting is not None:
@@ -93,11 +97,19 @@ class _Script:
         if answered is not None:
             columns = self.rules.derive(answered.query, ANSWER)
             shown = None if columns is None else Signature(ANSWER, len(columns))
-        elif shown is None and not self._text.problems:
+        elif shown is None and not self._text.problems and not self.rules.broken:
             message = "there is no query whose rows are the answers"
             self._text.report("L104", message, Span(self._text.name, 1, 1, 1, 1))
         self._warn_of_sets()
         return shown
+
+    def _refuse_answer(self) -> None:
+        """Refuse the name of the answers for anything else."""
+        if any(isinstance(statement, Answer) for statement in self._statements):
+            for statement in self._statements:
+                if isinstance(statement, Register | View) and statement.name == ANSWER:
+                    message = f"`{ANSWER}` is the name of the answers"
+                    self._text.report("L151", message, statement.span, "choose another name")
 
     def _look_at(self, query: Query) -> None:
         """Report what is wrong with a query, and add none of its rules."""
@@ -120,7 +132,7 @@ class _Script:
             data = NamedData(statement.name, signature, names, texts, statement.is_stream)
             self.given.append(data)
 
-    def _is_new(self, name: str, statement: CqlStatement) -> bool:
+    def _is_new(self, name: str, statement: Register | View) -> bool:
         if name in self._relations:
             self._text.report("L151", f"`{name}` is there already", statement.span)
             return False
@@ -128,11 +140,14 @@ class _Script:
 
     def _view(self, view: View, names: tuple[str, ...]) -> Signature | None:
         columns = self.rules.derive(view.query, view.name)
-        if columns is None or not self._is_new(view.name, view):
-            return None
-        if names and len(names) != len(columns):
+        if columns is not None and names and len(names) != len(columns):
             message = f"the view has {len(names)} columns, and its query {len(columns)}"
             self._text.report("L152", message, view.span)
+            columns = None
+        if not self._is_new(view.name, view):
+            return None
+        if columns is None:
+            self.rules.broken.add(view.name)
             return None
         if names:
             columns = tuple(

@@ -1,7 +1,10 @@
 """CQL: what a query reads: streams, relations and views, their windows, and joins."""
 
+import re
+from fractions import Fraction
+
 from larspark.language.dialects.cql.expression_parser import ExpressionParser
-from larspark.language.dialects.cql.query_tokens import RESERVED, Stop
+from larspark.language.dialects.cql.query_tokens import RESERVED
 from larspark.language.dialects.cql.query_tree import (
     Column,
     Condition,
@@ -24,6 +27,10 @@ _UNITS = {
 }
 
 
+# A length such as `1.5 seconds`.
+_FRACTION = re.compile(r"[0-9]{1,12}\.[0-9]{1,6}")
+
+
 class SourceParser(ExpressionParser):
     """Reads the sources of a query; `tick` is the length of a time point in microseconds."""
 
@@ -34,8 +41,7 @@ class SourceParser(ExpressionParser):
 
     def _source(self) -> Source:
         if self._peek() == "(" and self._peek(1) == "select":
-            self._refuse("a subquery in FROM", self._place(), "make it a view: `CREATE VIEW`")
-            raise Stop
+            return self._subquery_source()
         first = self._name("a stream, relation or view")
         window = None
         if self._take("["):
@@ -45,6 +51,15 @@ class SourceParser(ExpressionParser):
         if self._take("as") or (self._type() == "NAME" and self._peek() not in RESERVED):
             alias = self._name("a name").text.lower()
         return Source(first.text.lower(), window, alias, self._span(first))
+
+    def _subquery_source(self) -> Source:
+        """A source without a name, for a subquery, which is refused."""
+        first = self._place()
+        self._refuse("a subquery in FROM", first, "make it a view: `CREATE VIEW`")
+        self._bracketed()
+        if self._take("as") or (self._type() == "NAME" and self._peek() not in RESERVED):
+            self._name("a name")
+        return Source("", None, "", self._from(first))
 
     def _is_join(self) -> bool:
         return self._peek() in ("join", "inner", "left", "right", "full", "cross", "natural")
@@ -63,7 +78,9 @@ class SourceParser(ExpressionParser):
         sources.append(self._source())
         if self._peek() == "using":
             self._refuse("USING", self._place(), "write `ON` and the condition")
-            raise Stop
+            self._next()
+            if self._take("("):
+                self._skip_arguments()
         if self._take("on"):
             conditions.append(self._condition())
 
@@ -81,6 +98,10 @@ class SourceParser(ExpressionParser):
                 columns.append(self._column())
             self._need("rows")
             return self._rows(tuple(columns))
+        if sample := self._take("sample"):
+            self._refuse("SAMPLE", sample.span, "answers are exact")
+            self._skip_window()
+            return TimeRange(None)
         if not self._take("range"):
             self._unexpected("`NOW`, `RANGE`, `ROWS` or `PARTITION BY`")
         unbounded = self._take("unbounded") is not None
@@ -104,9 +125,12 @@ class SourceParser(ExpressionParser):
         rows = Rows(self._positive("how many rows"), columns)
         if self._peek() in ("range", "slide"):
             self._refuse(f"ROWS with {self._peek().upper()}", self._place())
-            while self._type() and self._peek() not in ("]", ";"):
-                self._next()
+            self._skip_window()
         return rows
+
+    def _skip_window(self) -> None:
+        while self._type() and self._peek() != "]":
+            self._next()
 
     def _positive(self, what: str) -> int:
         at = self._place()
@@ -133,10 +157,11 @@ class SourceParser(ExpressionParser):
             hint = "the units are milliseconds, seconds, minutes, hours and days"
             self._text.report("L116", f"`{brief(unit.text)}` is no unit of time", unit.span, hint)
             return 1
-        number = whole_number(token)
-        if number is None:
-            return 1
-        points, rest = divmod(number * micros, self._tick)
+        if _FRACTION.fullmatch(token.text):
+            length = Fraction(token.text) * micros
+        else:
+            length = Fraction(whole_number(token) or 0) * micros
+        points, rest = divmod(length, self._tick)
         if rest:
             message = "this is no whole number of time points"
             hint = f"a time point lasts {self._tick / _SECOND:g} s; `--tick` changes it"

@@ -33,6 +33,7 @@ from larspark.language.tree import (
     Not,
     Rule,
 )
+from larspark.language.wildcards import with_wildcards
 
 UNBOUND = "undef"
 # The literals of one alternative of a condition.
@@ -50,12 +51,19 @@ _FUNCTIONS: dict[str, AggregateFunction] = {
 
 
 class UnsupportedError(Exception):
-    """A construct that is not supported, by its name, with a hint."""
+    """A construct that is not supported, by its name, with a hint.
 
-    def __init__(self, what: str, hint: str = "") -> None:
+    It stands where the text `near` is, the first one after a word of `after`.
+    """
+
+    def __init__(
+        self, what: str, hint: str = "", near: str = "", after: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.hint = hint
+        self.near = near
+        self.after = after
 
 
 def term_of(node: Identifier) -> Constant:
@@ -84,8 +92,9 @@ class Patterns:
         self.orders_variables = False
 
     def rule(self, head: Atom, body: Iterable[Formula]) -> None:
+        """Add a rule; a variable that is used once is a wildcard in it."""
         atom = AtomFormula(head, self._span)
-        self.rules.append(Rule(atom, finish_body(atom, list(body)), self._span))
+        self.rules.append(Rule(atom, finish_body(atom, with_wildcards(head, body)), self._span))
 
     def predicate(self, wanted: str) -> str:
         number = next(self._numbers.setdefault(wanted, count(1)))
@@ -283,7 +292,9 @@ class Patterns:
             return self._relation(expr, branch, wanted)
         if isinstance(expr, Literal) and isinstance(expr.value, bool):
             return [()] if expr.value is wanted else []
-        raise UnsupportedError("a value as a condition", "write a comparison")
+        near = f"?{expr}" if isinstance(expr, QueryVariable) else ""
+        after = ("filter", "having", "optional")
+        raise UnsupportedError("a value as a condition", "write a comparison", near, after)
 
     def _existence(
         self, expr: Any, branch: Branch, wanted: bool, graph: str | None
@@ -389,9 +400,7 @@ class Patterns:
                 found = [_also(branch, str(aggregate.res), same[key]) for branch in found]
                 continue
             same[key] = str(aggregate.res)
-            found = self._aggregated(
-                aggregate, found, row, given, [self.variable(str(k)) for k in known], number
-            )
+            found = self._aggregated(aggregate, found, row, given, list(map(str, keys)), number)
         return limited(found)
 
     def _aggregated(
@@ -400,12 +409,16 @@ class Patterns:
         branches: Sequence[Branch],
         row: AtomFormula,
         given: tuple[Formula, ...],
-        keys: Sequence[Variable],
+        grouped: Sequence[str],
         number: int,
     ) -> list[Branch]:
         result = str(aggregate.res)
         if aggregate.name == "Aggregate_Sample":
             # The value of a variable of GROUP BY.
+            if str(aggregate.vars) not in grouped:
+                what = f"`?{aggregate.vars}` outside of GROUP BY"
+                hint = "group by it, or aggregate it"
+                raise UnsupportedError(what, hint, f"?{aggregate.vars}", ("select", "having"))
             return [_also(branch, result, str(aggregate.vars)) for branch in branches]
         function = _FUNCTIONS.get(aggregate.name)
         if function is None:
@@ -430,9 +443,11 @@ class Patterns:
                 branch._replace(bound={**branch.bound, result: variable}).with_body(literal)
                 for branch in branches
             ]
+        held = row.atom.args
+        keys = tuple(key for key in map(self.variable, grouped) if key in held)
         value_of = Atom(self.predicate(function), (*keys, variable))
         self.rule(value_of, (*given, literal))
-        has = Atom(self.predicate(f"has_{function}"), tuple(keys))
+        has = Atom(self.predicate(f"has_{function}"), keys)
         self.rule(has, (AtomFormula(value_of, self._span),))
         absent = Not(AtomFormula(has, self._span), self._span)
         found = []

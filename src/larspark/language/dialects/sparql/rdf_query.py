@@ -36,8 +36,8 @@ class StreamWindow:
 class StreamQuery:
     """A query for streams: the SPARQL in it, and what the clauses about streams say.
 
-    It reports every `step` time points from `first` on, or with `arrivals` when triples of the
-    streams arrive. `before` is how many time points ago a new answer must not have been there.
+    It reports every `step` time points from `first` on, and when triples of the streams `arriving`
+    arrive. `before` is how many time points ago a new answer must not have been there.
     """
 
     sparql: str
@@ -48,7 +48,7 @@ class StreamQuery:
     emission: Emission = "rstream"
     step: int | None = None
     first: int = 0
-    arrivals: bool = False
+    arriving: list[str] = field(default_factory=list)
     before: int = 1
 
 

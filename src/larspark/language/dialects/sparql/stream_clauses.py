@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from typing import NoReturn
+from urllib.parse import urljoin
 
 from larspark.language.dialects.sparql.rdf_query import (
     Emission,
@@ -56,18 +57,33 @@ class ClauseReader:
         self._places = Places(source)
         self._tokens = query_tokens(source.text)
         self._at = 0
-        self._prefixes = self._read_prefixes()
+        self._base = ""
+        self._prefixes = self._read_prologue()
         self.query = StreamQuery(source.text, first=options.first)
 
     # Tokens
 
-    def _read_prefixes(self) -> dict[str, str]:
+    def _read_prologue(self) -> dict[str, str]:
+        """The prefixes, and the base that relative IRIs behind it begin with."""
         found: dict[str, str] = {}
-        for place, token in enumerate(self._tokens[:-2]):
-            name, iri = self._tokens[place + 1 : place + 3]
-            if token.word == "prefix" and name.kind == "PREFIXED" and iri.kind == "IRI":
-                found[name.text[:-1]] = iri.text[1:-1]
+        for place, token in enumerate(self._tokens[:-1]):
+            following = self._tokens[place + 1 : place + 3]
+            if token.word == "base" and following[0].kind == "IRI":
+                self._base = self._absolute(following[0].text[1:-1])
+            elif token.word == "prefix" and [t.kind for t in following] == ["PREFIXED", "IRI"]:
+                name, iri = following
+                found[name.text[:-1]] = self._absolute(iri.text[1:-1])
         return found
+
+    def _absolute(self, iri: str) -> str:
+        if not self._base:
+            return iri
+        try:
+            joined = urljoin(self._base, iri)
+        except ValueError:
+            return iri
+        # An empty fragment is lost in joining.
+        return f"{joined}#" if iri.endswith("#") and not joined.endswith("#") else joined
 
     def _peek(self, ahead: int = 0) -> QueryToken:
         place = self._at + ahead
@@ -104,7 +120,7 @@ class ClauseReader:
             self.refuse("a variable for a stream", token, "write a query for each stream")
             raise StopReading
         if token.kind == "IRI":
-            iri = token.text[1:-1]
+            iri = self._absolute(token.text[1:-1])
         elif token.kind == "PREFIXED":
             prefix, _, local = token.text.partition(":")
             if prefix not in self._prefixes:
@@ -182,14 +198,16 @@ class ClauseReader:
                 triples = self._number("how many triples")
             else:
                 size = self._duration("how long the range is")
-            if self._word("step", "slide"):
+            if triples is not None and self._peek().word in ("step", "slide", "tumbling"):
+                self.refuse(f"TRIPLES with {self._peek().text.upper()}", self._peek())
+                self._skip_window()
+            elif self._word("step", "slide"):
                 slide = self._duration("how long the step is")
             elif self._word("tumbling"):
                 slide = size or 1
         elif self._peek().word in ("elements", "item", "items", "rows", "from"):
             self.refuse(f"the window {self._peek().text.upper()}", self._peek(), "write RANGE")
-            while self._peek().text not in ("]", ""):
-                self._next()
+            self._skip_window()
         else:
             self._unexpected("a window such as `RANGE 10 s`")
         closing = self._symbol("]")
@@ -197,6 +215,10 @@ class ClauseReader:
         if triples == 0:
             self._source.report("L118", "a window has at least one triple", span)
         return StreamWindow(graph, stream, size, slide, triples, span)
+
+    def _skip_window(self) -> None:
+        while self._peek().text not in ("]", ""):
+            self._next()
 
     def _register(self, kinds: tuple[str, ...]) -> str:
         """Blank out `REGISTER kind name [COMPUTED EVERY n u] AS`; returns the kind."""
@@ -245,8 +267,10 @@ class CSparqlClauses(ClauseReader):
             self._register(("query", "stream"))
         elif token.word == "from":
             self._next()
-            if self._peek().word == "stream":
-                self._next()
+            if self._peek().word == "named" and self._peek(1).word == "stream":
+                hint = "all streams are one graph: write FROM STREAM"
+                self.refuse("FROM NAMED STREAM", self._next(), hint)
+            if self._word("stream"):
                 stream, _ = self._iri()
                 window = self._window(stream, None)
                 self.query.windows.append(window)
@@ -260,9 +284,10 @@ class CSparqlClauses(ClauseReader):
     def finish(self) -> StreamQuery:
         query = self.read(self.clause)
         timed = [window for window in query.windows if window.triples is None]
-        if timed and query.step is None:
-            query.step = min(window.slide for window in timed)
-        query.arrivals = not timed
+        if query.step is None:
+            # Without COMPUTED EVERY the windows say when.
+            query.arriving = [w.stream for w in query.windows if w.triples is not None]
+            query.step = min((window.slide for window in timed), default=None)
         # At the time points of the reports a window ends, so that it need not hop.
         query.windows = [
             StreamWindow(w.graph, w.stream, w.size, 1, w.triples, w.span) for w in query.windows
@@ -296,7 +321,7 @@ class CqelsClauses(ClauseReader):
 
     def finish(self) -> StreamQuery:
         query = self.read(self.clause)
-        query.arrivals = True
+        query.arriving = [window.stream for window in query.windows]
         query.emission = "rstream" if self._options.report_all else "istream"
         return query
 
@@ -344,8 +369,9 @@ class RspQlClauses(ClauseReader):
     def finish(self) -> StreamQuery:
         query = self.read(self.clause)
         timed = [window for window in query.windows if window.triples is None]
-        query.arrivals = not timed
-        if timed:
+        if not timed:
+            query.arriving = [window.stream for window in query.windows]
+        else:
             query.step = min(window.slide for window in timed)
             query.before = query.step
         query.windows = [

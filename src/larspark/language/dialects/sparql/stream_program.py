@@ -4,11 +4,13 @@ The rules have the form of Section 5.3 of the LARS paper: `report` holds when th
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from pyparsing import ParseBaseException
-from rdflib.plugins.sparql.algebra import translateQuery
+from rdflib.plugins.sparql.algebra import translateQuery, traverse
 from rdflib.plugins.sparql.parser import parseQuery
+from rdflib.plugins.sparql.sparql import Prologue
 from rdflib.term import BNode
 from rdflib.term import Variable as QueryVariable
 
@@ -92,8 +94,9 @@ class StreamProgram:
 
     def refuse_unsupported(self) -> None:
         """Report what is not supported and known by a word; and brackets that nest too deep."""
-        depth = round_depth = 0
-        started = False
+        depth = 0
+        # For each open brace, how many round brackets are open in it.
+        rounds = [0]
         for place, token in enumerate(self._tokens):
             following = self._tokens[place + 1] if place + 1 < len(self._tokens) else None
             before = self._tokens[place - 1] if place else None
@@ -102,9 +105,12 @@ class StreamProgram:
                 message = f"more than {MAX_BRACKETS} brackets are open here"
                 self._source.report("L107", message, self._span(token))
                 break
-            started = started or token.text == "{"
-            round_depth += (token.text == "(") - (token.text == ")")
-            if started and round_depth == 0 and token.text in ("/", "|", "^", "*", "+"):
+            if token.text == "{":
+                rounds.append(0)
+            elif token.text == "}" and len(rounds) > 1:
+                rounds.pop()
+            rounds[-1] += (token.text == "(") - (token.text == ")")
+            if len(rounds) > 1 and rounds[-1] == 0 and token.text in ("/", "|", "^", "*", "+"):
                 self._refuse("a property path", token, "write the triples of the path")
             after = "" if following is None else following.text
             if token.word in _REFUSED:
@@ -120,8 +126,8 @@ class StreamProgram:
             elif token.kind in ("PREFIXED", "IRI") and after == "(":
                 name = token.text.rpartition(":")[2]
                 hint = "write a rule with `@T`" if name == "timestamp" else ""
-                in_filter = before is not None and before.word in ("filter", "bind")
-                if in_filter or name == "timestamp":
+                called = rounds[-1] > 0 or (before is not None and before.word == "filter")
+                if called or name == "timestamp":
                     self._refuse(f"the function {token.text}", token, hint)
 
     def translate(self, query: StreamQuery) -> Program | None:
@@ -144,7 +150,7 @@ class StreamProgram:
             self._source.report(
                 "L150",
                 f"{self._language}: {error.what} is not supported",
-                self._where(error.what, span),
+                self._where(error, span),
                 error.hint,
             )
             return None
@@ -158,15 +164,26 @@ class StreamProgram:
             self._source.warn("L153", message, _short(span))
         return rules
 
-    def _where(self, what: str, whole: Span) -> Span:
+    def _where(self, error: UnsupportedError, whole: Span) -> Span:
         """The place of a construct that the algebra has without one."""
-        symbols = {"a property path": "/|^+*?", "an order between texts": "<>"}.get(what, "")
+        symbols = {
+            "a property path": ("/", "|", "^", "+", "*", "?", "!"),
+            "an order between texts": ("<", "<=", ">", ">="),
+        }.get(error.what)
+        words = {word for word in error.what.lower().split() if len(word) > 1}
+        after = error.after or ("{",)
         started = False
         for token in self._tokens:
-            started = started or token.text == "{"
-            if started and token.text and token.text[0] in symbols:
-                return self._span(token)
-            if started and not symbols and token.word and token.word in what.lower().split():
+            started = started or token.text.lower() in after
+            if not started or not token.text:
+                continue
+            if error.near:
+                found = token.text.replace("$", "?") == error.near
+            elif symbols:
+                found = token.kind == "SYMBOL" and token.text in symbols
+            else:
+                found = token.word in words
+            if found:
                 return self._span(token)
         return _short(whole)
 
@@ -178,7 +195,11 @@ class StreamProgram:
 
     def _algebra(self, text: str) -> Any | None:
         try:
-            return translateQuery(parseQuery(text)).algebra
+            parsed = parseQuery(text)
+            # rdflib names blank nodes by chance.
+            names: dict[BNode, BNode] = {}
+            traverse(parsed, visitPost=lambda node: _numbered(node, names))
+            return translateQuery(parsed).algebra
         except ParseBaseException as error:
             offset = min(error.loc, max(len(text) - 1, 0))
             found = text[offset : offset + 12].split("\n")[0].strip() or "the end"
@@ -189,9 +210,28 @@ class StreamProgram:
             self._source.report("L107", message, self._places.span(0, 1))
         except Exception as error:
             # The translation of rdflib raises plain exceptions for what it refuses.
+            if self._unknown_prefixes():
+                return None
             why = str(error).split("\n")[0][:200]
             self._source.report("L104", f"this is no SPARQL: {why}", self._places.span(0, 1))
         return None
+
+    def _unknown_prefixes(self) -> bool:
+        """Report the prefixes that nothing declares; are there any?"""
+        declared = {
+            after.text[:-1]
+            for token, after in pairwise(self._tokens)
+            if token.word == "prefix" and after.kind == "PREFIXED"
+        }
+        known = Prologue().namespace_manager.store
+        for token in self._tokens:
+            prefix = token.text.partition(":")[0]
+            if token.kind == "PREFIXED" and prefix not in ("_", *declared):
+                declared.add(prefix)
+                if known.namespace(prefix) is None:
+                    message = f"there is no prefix `{prefix}:`"
+                    self._source.report("L151", message, self._span(token))
+        return has_errors(tuple(self._source.problems))
 
     # Triples
 
@@ -221,7 +261,7 @@ class StreamProgram:
         arity = len(names)
         gated = query.emission == "rstream"
         target = ANSWER if gated else SOLUTION
-        gate = (report,) if gated or not query.arrivals else ()
+        gate = (report,) if gated or not query.arriving else ()
         if not heads:
             # The conditions can never hold.
             heads = [((UNBOUND,) * arity, (Truth(False, span),))]
@@ -294,7 +334,8 @@ class StreamProgram:
 
     def _template(self, part: Any, branch: Branch) -> Term | None:
         if isinstance(part, BNode):
-            raise UnsupportedError("a blank node in CONSTRUCT", "name it by an IRI")
+            hint = "name it by an IRI"
+            raise UnsupportedError("a blank node in CONSTRUCT", hint, after=("construct",))
         if isinstance(part, QueryVariable):
             return branch.bound.get(str(part))
         return term_of(part)
@@ -328,8 +369,7 @@ class StreamProgram:
             phase = Comparison("=", Arithmetic("mod", (since, query.step)), 0)
             begun = (Comparison(">=", NOW, query.first),) if query.first else ()
             patterns.rule(Atom(REPORT), (*begun, phase))
-        arriving = [w for w in query.windows if query.arrivals or w.triples is not None]
-        for stream in dict.fromkeys(window.stream for window in arriving):
+        for stream in dict.fromkeys(query.arriving):
             atom = AtomFormula(Atom("i", (Wildcard(), Wildcard(), Wildcard(), iri_text(stream))))
             patterns.rule(Atom(REPORT), (Windowed(TimeWindow(0), Some(atom)),))
 
@@ -346,6 +386,13 @@ class StreamProgram:
             patterns.rule(Atom(ANSWER, terms), (report, now, Not(then, span)))
         else:
             patterns.rule(Atom(ANSWER, terms), (report, then, Not(now, span)))
+
+
+def _numbered(node: Any, names: dict[BNode, BNode]) -> Any:
+    """A blank node of the query under a number, in the order of the text."""
+    if not isinstance(node, BNode):
+        return None
+    return names.setdefault(node, BNode(str(len(names) + 1)))
 
 
 def _default_streams(query: StreamQuery) -> bool:
