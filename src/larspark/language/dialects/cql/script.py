@@ -55,6 +55,7 @@ class _Script:
         names = {statement.name for statement in statements if not isinstance(statement, Answer)}
         self._names = Names({*names, ANSWER})
         self.rules = QueryRules(text, self._relations, self._names, half_open)
+        self.rules.broken.update(s.name for s in statements if isinstance(s, Unread))
 
     def translate(self) -> Signature | None:
         """Add all rules; returns the predicate of the answers."""
@@ -88,8 +89,6 @@ class _Script:
                         self._text.warn("L152", message, answered.span, hint)
                         self._look_at(answered.query)
                     answered = statement
-                case Unread(name):
-                    self.rules.broken.add(name)
                 case _:
                     pass
         if waiting is not None:
