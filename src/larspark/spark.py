@@ -11,6 +11,7 @@ from larspark.language import tree
 from larspark.scale import answer_tables, batch, replay_on_spark
 from larspark.scale.answer_tables import points
 from larspark.scale.dataframe_facts import FactInput
+from larspark.scale.kafka_connector import kafka_jars
 from larspark.scale.problem_transport import collect, problems
 from larspark.scale.spark_session import DataFrame, local_session
 from larspark.scale.streaming import stream_query as query
@@ -18,11 +19,13 @@ from larspark.scale.streaming import table_sink as tables
 from larspark.scale.streaming.growing_file import follow
 from larspark.scale.streaming.output import json_lines
 from larspark.scale.streaming.stream_progress import progress, start, wait, watch
+from larspark.scale.streaming.topic_sink import topic_sink
 
 __all__ = [
     "collect",
     "follow",
     "json_lines",
+    "kafka_jars",
     "local_session",
     "models",
     "outputs",
@@ -35,6 +38,7 @@ __all__ = [
     "start",
     "stream",
     "table_sink",
+    "topic_sink",
     "wait",
     "watch",
 ]

@@ -50,6 +50,24 @@ def test_what_cannot_be_submitted_is_refused_before_spark_starts(tmp_path: Path)
         submitted(tmp_path, *CSV, "--tables", "delta")
     with pytest.raises(LarsparkError, match="history is read from Parquet, CSV or JSON"):
         submitted(tmp_path, "--map", "time -> temp(machine, value)")
+    topic = "kafka://localhost:9092/alarms"
+    with pytest.raises(LarsparkError, match="a topic of Kafka is a stream, not history"):
+        submitted(tmp_path, *CSV, "--output", topic)
     result = submitted(tmp_path, *CSV, "--conf", "spark.ui.enabled")
     assert result.exit_code == 2
     assert "is not NAME=VALUE" in result.output
+
+
+def test_topics_need_a_checkpoint_and_a_schema_with_a_mapping(tmp_path: Path) -> None:
+    (tmp_path / "hot.lars").write_text(PROGRAM)
+    topic = "kafka://localhost:9092/facts"
+    words = ["submit", str(tmp_path / "hot.lars"), "--stream", topic, "--output", topic]
+    with pytest.raises(LarsparkError) as caught:
+        CliRunner().invoke(
+            app, [*words, *CSV[2:], "--table", "hot/2: m string, v double"], catch_exceptions=False
+        )
+    assert [problem.message for problem in caught.value.problems] == [
+        "JSON messages need a schema and a mapping, our JSON Lines neither",
+        "a stream into a topic needs a folder for its state",
+        "tables hold intervals, in a folder",
+    ]

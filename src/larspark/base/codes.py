@@ -174,6 +174,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "L496": "A followed file became shorter.",
         "L497": "Executors lack a package.",
         "L498": "Executors have another version of larspark.",
+        "L499": "Spark's connector for Kafka cannot be fetched.",
     },
     "Showing, the command line and benchmarks": {
         "L501": "A predicate that should be shown is in neither the program nor the stream.",

@@ -1,12 +1,10 @@
 """`larspark submit`: a program on a Spark cluster, over history or as a stream."""
 
 import logging
-from enum import StrEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
-from larspark import api
 from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.app import app
 from larspark.cli.inputs import background_facts, load_program
@@ -15,32 +13,19 @@ from larspark.cli.options import (
     DialectOption,
     EngineOption,
     MapOption,
+    OnError,
     ProgramFile,
 )
-from larspark.show.terminal import say
-
-
-class Source(StrEnum):
-    """What the files of facts are."""
-
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    CSV = "csv"
-    JSON = "json"
-
-
-class Tables(StrEnum):
-    """What the tables of answers are."""
-
-    DELTA = "delta"
-    PARQUET = "parquet"
-
-
-class Trigger(NamedTuple):
-    """When a stream ends, and what it reads at once."""
-
-    until_empty: bool
-    files_per_batch: int | None
+from larspark.cli.submitted_run import (
+    Answers,
+    Facts,
+    Form,
+    Source,
+    Tables,
+    Trigger,
+    run_history,
+    run_stream,
+)
 
 
 @app.command(
@@ -51,9 +36,19 @@ class Trigger(NamedTuple):
 def submit(
     program: ProgramFile,
     stream: Annotated[
-        str, typer.Option("--stream", "-s", help="A folder of files that all executors can read.")
+        str,
+        typer.Option(
+            "--stream",
+            "-s",
+            help="A folder of files that all executors can read, or kafka://host:9092/topic.",
+        ),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", help="The folder of the answers.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="The folder of the answers, or kafka://host:9092/topic."
+        ),
+    ],
     master: Annotated[
         str | None,
         typer.Option(
@@ -65,6 +60,20 @@ def submit(
         Source.JSONL
     ),
     mapping: MapOption = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            help="The columns, as in SQL, instead of looking into the files; of JSON messages: "
+            "'time timestamp, machine string, value double'."
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="An option of Spark for reading: NAME=VALUE, several times."),
+    ] = None,
+    on_error: Annotated[
+        OnError, typer.Option("--on-error", help="Whether what is no fact ends the run.")
+    ] = OnError.FAIL,
     table: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,8 +91,15 @@ def submit(
     files_per_batch: Annotated[
         int | None, typer.Option(min=1, help="How many files a micro-batch reads at most.")
     ] = None,
+    form: Annotated[
+        Form, typer.Option("--as", help="Intervals when they have ended, or changes at once.")
+    ] = Form.INTERVALS,
+    every: Annotated[
+        str | None,
+        typer.Option(help="How often a micro-batch starts, '10 s'; by default one after another."),
+    ] = None,
     until_empty: Annotated[
-        bool, typer.Option("--until-empty", help="End when all files are processed.")
+        bool, typer.Option("--until-empty", help="End when everything is processed.")
     ] = False,
     history: Annotated[
         bool, typer.Option("--history", help="Evaluate all files once, instead of a stream.")
@@ -104,33 +120,62 @@ def submit(
         "background": background_facts(background, loaded.syntax.named),
         "engine": engine,
         "map": mapping,
+        "on_error": on_error.value,
     }
     columns = dict(_pair(text, ":", "--table") for text in table or ())
     settings = dict(_pair(text, "=", "--conf") for text in conf or ())
-    if history and tables is Tables.DELTA:
-        message = "tables of history are written as Parquet"
-        raise LarsparkError(Problem("L490", message, hint="leave out --tables"))
-    if history and kind is Source.JSONL:
-        message = "history is read from Parquet, CSV or JSON, with a mapping"
-        raise LarsparkError(Problem("L490", message, hint="give --format and --map"))
+    reading = dict(_pair(text, "=", "--option") for text in option or ())
+    facts = Facts(stream, kind, schema, reading)
+    answers = Answers(output, columns, tables, checkpoint)
+    _refuse(facts, answers, history, mapping, form)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     # Imported here, because only this needs PySpark.
-    from larspark.scale.spark_session import active_session, cluster_session
+    from larspark.scale.spark_session import active_session, cluster_session, is_submitted
 
     was_there = active_session() is not None
+    takes_jars = not (was_there or is_submitted() or (master or "").startswith("sc://"))
+    if facts.is_topic and takes_jars and not settings.keys() & _JARS:
+        from larspark.scale.kafka_connector import kafka_jars
+
+        settings["spark.jars"] = kafka_jars()
     spark = cluster_session(master, {"spark.sql.shuffle.partitions": str(shards), **settings})
     try:
         if history:
-            _history(spark, loaded, stream, kind, output, columns, options)
+            run_history(spark, loaded, facts, answers, options)
         else:
             logging.getLogger("larspark.stream").setLevel(logging.INFO)
             options["watermark"] = int(watermark) if watermark.isdecimal() else watermark
-            sink = (output, checkpoint or f"{output.rstrip('/')}/_checkpoint", tables.value)
-            trigger = Trigger(until_empty, files_per_batch)
-            _stream(spark, loaded, stream, kind, columns, sink, options, trigger)
+            options["form"] = form.value
+            trigger = Trigger(until_empty, every)
+            run_stream(spark, loaded, facts, answers, options, trigger, files_per_batch)
     finally:
         if not was_there:
             spark.stop()
+
+
+_JARS = {"spark.jars", "spark.jars.packages"}
+
+
+def _refuse(facts: Facts, answers: Answers, history: bool, mapping: str | None, form: Form) -> None:
+    """Raise what cannot be submitted before Spark starts."""
+    refused = []
+    if history and answers.tables is Tables.DELTA:
+        refused.append(("tables of history are written as Parquet", "leave out --tables"))
+    if history and (facts.is_topic or answers.is_topic):
+        refused.append(("a topic of Kafka is a stream, not history", "leave out --history"))
+    elif history and facts.kind is Source.JSONL:
+        message = "history is read from Parquet, CSV or JSON, with a mapping"
+        refused.append((message, "give --format and --map"))
+    if facts.is_topic and bool(mapping) != bool(facts.schema):
+        message = "JSON messages need a schema and a mapping, our JSON Lines neither"
+        refused.append((message, "--schema 'time timestamp, machine string' --map ..."))
+    if answers.is_topic and answers.checkpoint is None and not history:
+        refused.append(("a stream into a topic needs a folder for its state", "give --checkpoint"))
+    if answers.columns and (answers.is_topic or form is Form.CHANGES):
+        refused.append(("tables hold intervals, in a folder", "leave out --table"))
+    problems = [Problem("L490", message, hint=hint) for message, hint in refused]
+    if problems:
+        raise LarsparkError(problems)
 
 
 def _pair(text: str, between: str, option: str) -> tuple[str, str]:
@@ -138,73 +183,3 @@ def _pair(text: str, between: str, option: str) -> tuple[str, str]:
     if not found:
         raise typer.BadParameter(f"'{text}' is not NAME{between}VALUE", param_hint=option)
     return name.strip(), value.strip()
-
-
-def _files(reader: Any, kind: Source, schema: Any = None) -> Any:
-    """A reader of files, for history or for a stream."""
-    if kind is Source.JSONL:
-        return reader.format("text")
-    reader = reader.format(kind.value)
-    if kind is Source.CSV:
-        reader = reader.option("header", True)
-    if schema is not None:
-        return reader.schema(schema)
-    return reader.option("inferSchema", True) if kind is Source.CSV else reader
-
-
-def _history(
-    spark: Any,
-    program: api.Program,
-    place: str,
-    kind: Source,
-    output: str,
-    columns: dict[str, str],
-    options: dict[str, Any],
-) -> None:
-    """Evaluate all files once; existing answers are an error of Spark."""
-    from larspark.spark import outputs, problems, run
-
-    with problems():
-        answers = run(program, _files(spark.read, kind).load(place), **options)
-        if not columns:
-            answers.write.parquet(output)
-            return
-        answers = answers.persist()
-        for name, frame in outputs(answers, columns, program).items():
-            folder = f"{output.rstrip('/')}/{name.partition('/')[0]}"
-            frame.write.partitionBy("day").parquet(folder)
-
-
-def _stream(
-    spark: Any,
-    program: api.Program,
-    place: str,
-    kind: Source,
-    columns: dict[str, str],
-    sink: tuple[str, str, str],
-    options: dict[str, Any],
-    trigger: Trigger,
-) -> None:
-    """Run a stream until it is empty or interrupted."""
-    from larspark.spark import problems, start, stream, table_sink, wait, watch
-
-    output, checkpoint, form = sink
-    with problems():
-        schema = None if kind is Source.JSONL else _files(spark.read, kind).load(place).schema
-        reader = spark.readStream
-        if trigger.files_per_batch is not None:
-            reader = reader.option("maxFilesPerTrigger", trigger.files_per_batch)
-        facts = _files(reader, kind, schema).load(place)
-        answers = stream(program, facts, **options)
-    watch(spark)
-    writing = answers.writeStream.option("checkpointLocation", checkpoint)
-    if trigger.until_empty:
-        writing = writing.trigger(availableNow=True)
-    if columns:
-        writing = writing.foreachBatch(table_sink(output, program, columns, format=form))
-    query = start(writing, None if columns else output)
-    try:
-        wait(query)
-    except KeyboardInterrupt:
-        say("stopping; the same command goes on from here")
-        query.stop()

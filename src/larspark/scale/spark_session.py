@@ -194,6 +194,11 @@ def local_session(
     return _started_quietly(builder) if quiet else builder.getOrCreate()
 
 
+def is_submitted() -> bool:
+    """Was this process started by `spark-submit`?"""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def cluster_session(
     master: str | None, settings: Mapping[str, str] = MappingProxyType({})
 ) -> SparkSession:
@@ -201,13 +206,12 @@ def cluster_session(
 
     Without a master it is the one that `spark-submit` gave, or else one on this machine.
     """
-    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if master is None and not is_submitted:
+    if master is None and not is_submitted():
         return local_session(settings=settings, quiet=True)
     if master is not None and master.startswith("sc://"):
         builder = SparkSession.builder.remote(master)
     else:
-        if not is_submitted:
+        if not is_submitted():
             os.environ["JAVA_HOME"] = str(find_java())
         builder = SparkSession.builder.appName("larspark")
         builder = builder if master is None else builder.master(master)

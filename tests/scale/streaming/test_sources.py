@@ -1,11 +1,9 @@
-"""Streams from files that grow, from MQTT, and from Kafka where there is a broker."""
+"""Streams from files that grow and from MQTT."""
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -92,31 +90,4 @@ def test_mqtt_goes_through_a_file(spark: Any, tmp_path: Path) -> None:
     finally:
         broker.kill()
     run_to_end(spark, tmp_path, file)
-    assert written(tmp_path) == [("p(x)", 1, 2)]
-
-
-@pytest.mark.skipif("LARSPARK_KAFKA" not in os.environ, reason="LARSPARK_KAFKA names no broker")
-def test_messages_of_kafka_are_json_lines(tmp_path: Path) -> None:
-    """Needs a broker (`LARSPARK_KAFKA=host:port`), and Maven's archive for the package."""
-    import pyspark
-    from pyspark.sql import SparkSession
-
-    broker, topic = os.environ["LARSPARK_KAFKA"], f"larspark-{uuid4().hex}"
-    package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
-    own = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.jars.packages", package)
-        .config("spark.sql.shuffle.partitions", 2)
-        .getOrCreate()
-    )
-    lines = [('{"t": 1, "atom": "a(x)"}',), ('{"t": 9}',)]
-    kafka = {"kafka.bootstrap.servers": broker}
-    own.createDataFrame(lines, "value string").write.format("kafka").options(**kafka).option(
-        "topic", topic
-    ).save()
-    messages = own.readStream.format("kafka").options(**kafka).option("subscribe", topic)
-    facts = messages.option("startingOffsets", "earliest").load().selectExpr("string(value)")
-    writing = stream(PROGRAM, facts).writeStream.foreachBatch(json_lines(tmp_path / "answers"))
-    writing = writing.option("checkpointLocation", str(tmp_path / "checkpoint"))
-    wait(writing.trigger(availableNow=True).start())
     assert written(tmp_path) == [("p(x)", 1, 2)]

@@ -138,13 +138,16 @@ class TransactionalPublisher(_Publisher):
             blocks, _, over = queue.take(POLL_SECONDS)
             for _, block in blocks:
                 for line in filter(None, block.lines):
-                    text = line.removesuffix(b"\n")
-                    self._publish(text)
-                    self._lines.append(text)
-                    # The commit waits for the broker.
-                    self.delivered += 1
+                    self.add(line.removesuffix(b"\n"))
             self._producer.poll(0)
             self._tell(traffic)
+
+    def add(self, line: bytes) -> None:
+        """Publish a line in the transaction that is open."""
+        self._publish(line)
+        self._lines.append(line)
+        # The commit waits for the broker.
+        self.delivered += 1
 
     def commit(self, number: int, offsets: object, say: Callable[[str], None]) -> None:
         """Commit the lines since the last commit, the number of this one, and offsets of a source

@@ -142,18 +142,18 @@ def json_lines(
 def _write_batch(answers: DataFrame, batch: int, folder: Path, late: Path | None) -> None:
     # One action only: each action would evaluate the micro-batch again.
     rows = answers.toArrow().to_pylist()
-    _write(folder, batch, _answer_lines(row for row in rows if not row.get("late")))
+    _write(folder, batch, answer_lines(row for row in rows if not row.get("late")))
     if late is not None:
         _write(late, batch, _late_lines(row for row in rows if row.get("late")))
 
 
-def _answer_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+def answer_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     """Lines of intervals by start, or of changes by time.
 
     >>> rows = [{"t": 3, "change": "add", "atom": "q"}, {"t": 3, "change": "del", "atom": "p"}]
-    >>> list(_answer_lines(rows))
+    >>> list(answer_lines(rows))
     ['{"t": 3, "add": ["q"], "del": ["p"]}']
-    >>> list(_answer_lines([{"atom": "p", "from": 1, "to": 2}]))
+    >>> list(answer_lines([{"atom": "p", "from": 1, "to": 2}]))
     ['{"atom": "p", "from": 1, "to": 2}']
     """
     changes: defaultdict[int, dict[str, list[str]]] = defaultdict(lambda: {"add": [], "del": []})

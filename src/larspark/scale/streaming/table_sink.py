@@ -70,7 +70,7 @@ def table_sink(
 
 def _append(answers: DataFrame, batch: int, sink: TableSink) -> None:
     # One action only: each action would evaluate the micro-batch again.
-    append_delta(answers.toArrow(), batch, sink, sink.app or _query_id(answers))
+    append_delta(answers.toArrow(), batch, sink, sink.app or query_id(answers))
 
 
 def _write(answers: DataFrame, batch: int, sink: TableSink) -> None:
@@ -147,14 +147,14 @@ def append_delta(rows: pa.Table, batch: int, sink: TableSink, app: str) -> None:
         )
 
 
-def _query_id(answers: DataFrame) -> str:
+def query_id(answers: DataFrame) -> str:
     """The id of the query that writes, which its checkpoint keeps."""
     try:
         found = answers.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
     except PySparkException:
         found = None
     if found is None:
-        message = "the stream that writes to Delta Lake has no name for its transactions"
+        message = "the stream has no name for its transactions"
         raise LarsparkError(Problem("L490", message, hint="give one as `app`, and keep it"))
     return str(found)
 
