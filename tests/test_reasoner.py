@@ -80,6 +80,7 @@ def test_an_answer_is_explained_while_what_it_rests_on_can_be_seen() -> None:
     assert explanation.holds
     assert explanation.to_json()["evidence"] == ["@2 temp(m1,95)"]
     reasoner.append(500, ["temp(m1,20)"])
+    list(reasoner.advance(599))
     reasoner.append(600, ["temp(m1,20)"])
     with pytest.raises(lp.LarsparkError, match="L409"):
         reasoner.explain("alarm(m1)", at=3)

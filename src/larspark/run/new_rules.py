@@ -97,7 +97,8 @@ def _replaced(session: Session, taken: _Taken, prepared: Prepared, engine: str) 
             now = point.atoms or frozenset()
     other.reached(answered, latest, now)
     # The run as a whole began where it did.
-    other.start = other.start if begun is None else begun
+    if begun is not None:
+        other.begun_at(begun)
     other.history = history.copy()
     other.history.look_back(checked.lookback)
     session.go_on_as(other)

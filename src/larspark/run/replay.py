@@ -10,9 +10,10 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live import LiveStream
+from larspark.run.admission import derived_in_stream
 from larspark.run.answers import JoinedIntervals
 from larspark.run.protocol import Answers
-from larspark.run.session import Session, derived_in_stream
+from larspark.run.session import Session
 
 
 def replay(

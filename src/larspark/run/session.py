@@ -1,7 +1,4 @@
-"""A session feeds an engine: it keeps order, merges the program's own elements, and checks.
-
-What the session refuses it refuses whole: a batch is either taken or leaves nothing behind.
-"""
+"""A session: one run of a program by an engine, with what is saved and restored of it."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,11 +9,11 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 import numpy as np
 
 from larspark.analysis.checked import Checked
-from larspark.base.arrow_numpy import numpy_array
-from larspark.base.atoms import Atom, Signature, atom_text
-from larspark.base.facts import AnyBatch, ColumnBatch, PointBatch, Row, RowBatch, Segment
+from larspark.base.atoms import Atom, atom_text
+from larspark.base.facts import AnyBatch, PointBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language import program_text
+from larspark.run.admission import Admission, check_range
 from larspark.run.history import History
 from larspark.run.protocol import Answers, Engine, Model, Settings, Step, StepEngine
 from larspark.run.registry import engine_kind, make_engine
@@ -112,23 +109,14 @@ class Session:
         if checked.endless and settings.until is None:
             message = "the program can place atoms ever further into the future"
             raise LarsparkError(Problem("L405", message, hint="say where time ends with `until`"))
-        _within_range((settings.start, settings.until, *(t for t, _ in checked.elements)))
+        check_range((settings.until,))
         self.lock = threading.RLock()
         self.checked = checked
         self.background = frozenset(background)
         self.settings = settings
-        self._own = sorted(checked.elements, key=lambda element: element.t)
-        self.last_own = self._own[-1].t if self._own else None
-        # The number of the next element that arrives.
-        self.next_seq = 0
-        self.latest: int | None = None
-        # The timeline starts with the first time point that is heard of, unless it was given.
-        self.start = settings.start
-        self.answered: int | None = None
+        self._admission = Admission(checked, settings.start)
         # When the evaluation began that is going on.
         self.evaluating_since: float | None = None
-        # Predicates that the stream may hold, as far as it did.
-        self._admitted: set[tuple[str, int]] = set()
         # What is kept for explanations and other rules, where somebody wants them.
         self.history: History | None = None
         # What the last answer holds, of an engine that does not know it, with a history.
@@ -136,6 +124,31 @@ class Session:
         self.kind = engine_kind(engine, checked, settings)
         self.engine: Engine = make_engine(self.kind, checked, self.background, settings)
         self.stepping = cast(StepEngine, self.engine) if self.kind.steps else None
+
+    @property
+    def start(self) -> int | None:
+        """The first time point of the timeline; None before it is known."""
+        return self._admission.start
+
+    @property
+    def answered(self) -> int | None:
+        """The last time point that was answered."""
+        return self._admission.answered
+
+    @property
+    def latest(self) -> int | None:
+        """The last time point that the input has reached."""
+        return self._admission.latest
+
+    @property
+    def next_seq(self) -> int:
+        """The number of the next element that arrives."""
+        return self._admission.next_seq
+
+    @property
+    def last_own(self) -> int | None:
+        """The last time point of the program's own elements."""
+        return self._admission.last_own
 
     @cached_property
     def identity(self) -> str:
@@ -160,71 +173,46 @@ class Session:
     def append_atoms(self, t: int, atoms: Sequence[Atom]) -> PointBatch:
         """Take in what happened at t; the same as a batch of these atoms, in less time."""
         with self.lock:
-            batch = PointBatch(t, atoms, self.next_seq)
-            latest, start = self.latest, self.start
-            in_order = latest is not None and latest <= t <= FURTHEST and t != self.answered
-            if not in_order or self._own or start is None or t < start:
+            batch = self._admission.admit_atoms(t, atoms)
+            if batch is None:
+                batch = PointBatch(t, atoms, self._admission.next_seq)
                 self.append(batch)
                 return batch
-            admitted = self._admitted
-            for predicate, args in atoms:
-                if (predicate, len(args)) not in admitted:
-                    self._admit(Signature(predicate, len(args)))
-            self.latest = t
-            self.next_seq += len(atoms)
             self.engine.append(batch)
             if self.history is not None:
                 self.history.append(batch, self.answered)
             return batch
 
-    def _admit(self, signature: Signature) -> None:
-        if signature in self.checked.derived:
-            raise LarsparkError(derived_in_stream(signature))
-        self._admitted.add((signature.predicate, signature.arity))
-
     @_alone
     def append(self, batch: AnyBatch) -> None:
         """Take elements in, in time order and none before what was already answered."""
-        first = self._check(batch)
-        _within_range((first, batch.last_t))
-        if self.start is None:
-            heard = [t for t in (first, batch.last_t) if t is not None]
-            heard += [element.t for element in self._own[:1]]
-            self.start = min(heard, default=None)
-        batch = given = self._from_start(batch)
-        if batch.last_t is not None and self._own and self._own[0].t <= batch.last_t:
-            batch = self._with_own_elements(batch, batch.last_t)
-        if batch.last_t is not None:
-            # Elements may reach further than the time point that answers are asked for.
-            latest = self.latest
-            self.latest = batch.last_t if latest is None else max(batch.last_t, latest)
-        batch = batch.numbered_from(self.next_seq)
-        self.next_seq += len(batch)
-        self.engine.append(batch)
+        admitted = self._admission.admit(batch)
+        self.engine.append(admitted.batch)
         if self.history is not None:
-            self.history.append(given, self.answered)
+            self.history.append(admitted.given, self.answered)
 
     def step(self, t: int) -> Step | None:
         """What changes at t, if that is the next time point and can be run in one call.
 
         None: nothing happened, and `advance` is the way. The caller holds the lock.
         """
-        engine, latest = self.stepping, self.latest
-        if engine is None or latest is None or self._own or t > FURTHEST:
+        engine, admission = self.stepping, self._admission
+        latest = admission.latest
+        if engine is None or latest is None or admission.own or t > FURTHEST:
             return None
         changes = engine.step(t)
         if changes is not None:
-            self.answered = t
+            admission.answered = t
             if latest < t:
-                self.latest = t
+                admission.latest = t
         return changes
 
     @_alone
     def advance(self, t: int) -> Answers:
         """The answers for every time point after the last advance, up to t."""
-        _within_range((t,))
+        check_range((t,))
         self._reach(t)
-        self.answered = t
+        self._admission.answered = t
         self.evaluating_since = monotonic()
         try:
             answers = self.engine.advance(t)
@@ -241,9 +229,12 @@ class Session:
 
     def reached(self, t: int | None, latest: int | None, output: frozenset[Atom]) -> None:
         """Answers up to t were given, by other rules, and the last one is taken to hold this."""
-        self.answered, self._output = t, output
-        if latest is not None:
-            self.latest = latest if self.latest is None else max(self.latest, latest)
+        self._admission.answered, self._output = t, output
+        self._admission.reached(latest)
+
+    def begun_at(self, start: int | None) -> None:
+        """The run as a whole, of which this session is a part, began at this time point."""
+        self._admission.start = start
 
     @_alone
     def go_on_as(self, other: "Session") -> None:
@@ -334,71 +325,17 @@ class Session:
             self.history.forget_up_to(header.latest)
             self.history = kept or self.history
         self._output = output
-        self.start, self.answered = header.start, header.answered
-        self.latest, self.next_seq = header.latest, header.next_seq
-        if self.latest is not None:
-            self._own = [element for element in self._own if element.t > self.latest]
+        self._admission.resume(header.start, header.answered, header.latest, header.next_seq)
 
     def _reach(self, t: int) -> None:
         """Time moves on to t, which must not lie before what was answered."""
-        if self.answered is not None and t < self.answered:
-            message = f"time point {t} was already passed: answered up to {self.answered}"
-            raise LarsparkError(Problem("L408", message))
+        self._admission.check_not_passed(t)
         if self.latest is None or self.latest < t:
             self.append_atoms(t, ())
-        if self.settings.hindsight and self._own:
+        last_own = self.last_own
+        if self.settings.hindsight and self._admission.own and last_own is not None:
             # What the program says of later time points is known, too.
-            self.append(RowBatch((), self._own[-1].t))
-
-    def _check(self, batch: AnyBatch) -> int | None:
-        """Refuse what must not be in the stream here; the smallest time point otherwise."""
-        if isinstance(batch, RowBatch):
-            self._check_rows(batch)
-        else:
-            for part in batch.parts:
-                self._admit(part.signature)
-        first = batch.first_t
-        if first is None:
-            return None
-        if self.answered is not None and first <= self.answered:
-            message = f"an element at {first} comes too late: answered up to {self.answered}"
-            raise LarsparkError(Problem("L402", message))
-        if self.latest is not None and first < self.latest:
-            raise _out_of_order(first, self.latest)
-        return first
-
-    def _check_rows(self, batch: RowBatch) -> None:
-        admitted, latest = self._admitted, batch.first_t or 0
-        for t, (predicate, args), _ in batch.rows():
-            if (predicate, len(args)) not in admitted:
-                self._admit(Signature(predicate, len(args)))
-            if t < latest:
-                raise _out_of_order(t, latest)
-            latest = t
-
-    def _from_start(self, batch: AnyBatch) -> AnyBatch:
-        """What lies before the timeline is not seen."""
-        start = self.settings.start
-        if start is None or batch.first_t is None or start <= batch.first_t:
-            return batch
-        if isinstance(batch, RowBatch):
-            return RowBatch([row for row in batch.rows() if row.t >= start], batch.last_t)
-        kept = (
-            Segment(signature, table.slice(int(np.searchsorted(numpy_array(table["t"]), start))))
-            for signature, table in batch.segments()
-        )
-        return ColumnBatch([segment for segment in kept if segment.table.num_rows], batch.last_t)
-
-    def _with_own_elements(self, batch: AnyBatch, last_t: int) -> AnyBatch:
-        """Merge the program's elements in: each before what others give at its time point."""
-        due = [element for element in self._own if element.t <= last_t]
-        self._own = self._own[len(due) :]
-        start = self.start if self.start is not None else 0
-        rows = [Row(t, atom, 0) for t, atom in due if t >= start]
-        # Sorting is stable: at equal times the program's elements stay in front.
-        merged = sorted([*rows, *batch.rows()], key=lambda row: row.t)
-        numbered = [Row(t, atom, seq) for seq, (t, atom, _) in enumerate(merged, self.next_seq)]
-        return RowBatch(numbered, last_t)
+            self.append(RowBatch((), last_own))
 
 
 def saved_history(saved: SavedState, checked: Checked) -> tuple[History | None, frozenset[Atom]]:
@@ -408,23 +345,3 @@ def saved_history(saved: SavedState, checked: Checked) -> tuple[History | None, 
         return None, frozenset()
     output = frozenset(map(atom_of, saved.state.values["output"]))
     return History.restored(checked.lookback, array.astype(np.uint8)), output
-
-
-def _out_of_order(t: int, latest: int) -> LarsparkError:
-    message = f"an element at {t} comes after one at {latest}"
-    hint = "append elements in the order of their time points"
-    return LarsparkError(Problem("L402", message, hint=hint))
-
-
-def derived_in_stream(signature: Signature) -> Problem:
-    message = f"the stream holds an atom of `{signature}`, which the program derives"
-    hint = "rename one of the two; `#remember` lets conclusions join the stream"
-    return Problem("L401", message, hint=hint)
-
-
-def _within_range(times: Iterable[int | None]) -> None:
-    for t in times:
-        if t is not None and abs(t) > FURTHEST:
-            message = f"the time point {t} is too far from 0: at most {FURTHEST}"
-            hint = "`#tick` turns timestamps into time points of a sensible size"
-            raise LarsparkError(Problem("L419", message, hint=hint))

@@ -1,12 +1,15 @@
 """Hypothetical answers over a stream: online, and for a recorded one."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from math import inf
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
+from larspark.base.facts import PointBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language.tree import Formula
+from larspark.run.admission import Admission
 from larspark.run.hypothetical.answer_changes import ChangeTracker
 from larspark.run.hypothetical.dataset import Row, row_of
 from larspark.run.hypothetical.offline_step import prepare
@@ -19,8 +22,8 @@ class Hypotheses:
     """What may become true: hypothetical answers to a query, kept up to date as facts arrive.
 
     The timeline starts at `start`, or at the first fact. Pending answers are kept until they are
-    decided; certain ones until nothing that is pending can concern them, or for ever with
-    `keep_certain`. With `follow`, `advance` tells what changed.
+    decided; certain ones until nothing that is pending can concern them, or forever with
+    `keep_certain`. With `follow`, `advance` returns what changed.
     """
 
     def __init__(
@@ -38,10 +41,10 @@ class Hypotheses:
         self._background = tuple(background)
         self._follow = follow
         self._keep_certain = keep_certain
-        self._own = sorted(checked.elements, key=lambda element: element.t, reverse=True)
+        self._admission = Admission(checked, start)
         self._changes: list[Change] = []
-        self._facts: dict[Signature, dict[Row, None]] = {}
-        self._facts_t: float = inf
+        # The facts of the time points that are not closed yet, in time order.
+        self._coming: deque[tuple[int, Signature, Row]] = deque()
         # Without a start, what is wrong with the query still shows now, not with the first fact.
         self._prepare(start or 0)
         self._begun = start is not None
@@ -53,29 +56,22 @@ class Hypotheses:
         self._start = start
         self._done = start - 1
 
-    def begin(self, t: int) -> None:
-        """Let the timeline start at t, or with what the program itself gives, unless it has."""
-        if not self._begun:
+    def begin(self, times: Iterable[int]) -> None:
+        """Start the timeline at the earliest of these times and the program's own elements."""
+        self._admission.begin(times)
+        if not self._begun and self._admission.start is not None:
             self._begun = True
-            self._prepare(min([t, *(element.t for element in self._own)]))
+            self._prepare(self._admission.start)
 
     def append(self, t: int, atoms: Iterable[Atom]) -> None:
         """Take in facts of a time point, which must not lie before the last one."""
-        self.begin(t)
-        if t <= self._done or (self._facts_t < inf and t < self._facts_t):
-            if t < self._start:
-                return
-            message = f"a fact at {t} comes after later time points were answered"
-            raise LarsparkError(Problem("L402", message))
+        self._admit(t, tuple(atoms))
         self._close_before(t)
-        self._facts_t = t
-        self._take(atoms)
 
     def advance(self, t: int) -> "Now":
         """Let time pass up to t: the answers at t, and what changed since the last time."""
-        self.begin(t)
-        if t < self._done:
-            raise LarsparkError(Problem("L408", f"the time point {t} was already passed"))
+        self._admission.check_not_passed(t)
+        self._admit(t, ())
         self._close_before(t + 1)
         changes, self._changes = self._changes, []
         return Now(self, t, tuple(changes))
@@ -112,39 +108,33 @@ class Hypotheses:
         """How many candidates wait for facts: what memory depends on."""
         return self._outlook.candidates.size
 
-    def _take(self, atoms: Iterable[Atom]) -> None:
-        for atom in atoms:
-            signature = atom.signature
-            rows = self._facts.get(signature)
-            if rows is None:
-                if signature in self._checked.derived:
-                    message = f"`{atom}` cannot arrive: rules derive `{signature}`"
-                    raise LarsparkError(Problem("L401", message))
-                rows = self._facts[signature] = {}
-            rows[row_of(atom)] = None
+    def _admit(self, t: int, atoms: tuple[Atom, ...]) -> None:
+        batch, _ = self._admission.admit(PointBatch(t, atoms))
+        self.begin((t,))
+        self._coming += [(t, atom.signature, row_of(atom)) for t, atom, _ in batch.rows()]
 
     def _close_before(self, limit: int) -> None:
         """Go through all time points before the limit at which something happens."""
         while (t := self._next_time()) < limit:
             moment = int(t)
-            while self._own and self._own[-1].t <= moment:
-                element = self._own.pop()
-                if element.t == moment:
-                    self._take([element.atom])
-            facts = {signature: list(rows) for signature, rows in self._facts.items()}
-            self._facts = {}
-            self._facts_t = inf
+            found: dict[Signature, dict[Row, None]] = {}
+            while self._coming and self._coming[0][0] == moment:
+                _, signature, row = self._coming.popleft()
+                found.setdefault(signature, {})[row] = None
+            facts = {signature: list(rows) for signature, rows in found.items()}
             self._outlook.step(moment, facts)
             self._done = moment
             if self._following is not None:
                 self._changes += self._following.changes(moment, facts)
         self._done = max(self._done, limit - 1)
+        if self._done >= self._start:
+            self._admission.answered = self._done
 
     def _next_time(self) -> float:
-        own = max(self._done + 1, self._own[-1].t) if self._own else inf
+        coming = self._coming[0][0] if self._coming else inf
         expected = self._outlook.candidates.next_change(self._done)
         followed = inf if self._following is None else self._following.next_change(self._done)
-        return min(self._facts_t, own, expected, followed)
+        return min(coming, expected, followed)
 
 
 class Now:

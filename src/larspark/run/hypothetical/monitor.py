@@ -79,7 +79,7 @@ class Monitor:
         if heard:
             self._begun = True
             for _, session in self._queries:
-                session.begin(min(heard))
+                session.begin(heard)
 
     def advance(self, t: int) -> list[Announcement]:
         """Let time pass up to t: what is new, strengthened, confirmed or refuted since."""
