@@ -75,7 +75,7 @@ def _needs(checked: Checked) -> list[Need]:
 
 
 def _chooses(checked: Checked) -> bool:
-    """Can two shards that both evaluate a rule come to different results?"""
+    """Can two shards that evaluate the same rule get different results?"""
     return checked.strata is None or any(is_choice(rule.head) for rule in checked.rules)
 
 
@@ -247,7 +247,7 @@ def _search(needs: Sequence[Need], known: Key | None = None) -> Key | None:
 def _propagate(
     positions: Positions, touched: Sequence[Need], by_predicate: dict[Signature, list[Need]]
 ) -> bool:
-    """Strike out the positions that no need can use; False when a predicate has none left."""
+    """Remove the positions that no need can use; False when a predicate has none left."""
     pending = deque(touched)
     while pending:
         need = pending.popleft()

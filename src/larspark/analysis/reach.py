@@ -235,9 +235,9 @@ def _order(smaller: Term, larger: Term, times: Mapping[str, Range]) -> Iterator[
 
 
 def open_timeline_reach(rules: Iterable[Rule]) -> int:
-    """How far beyond the last element of an open timeline formulas can still tell points apart.
+    """How far beyond the last element of an open timeline time points can still differ.
 
-    Far from all elements only hopping windows tell time points apart, with a common period. A
+    Far from all elements time points differ only for hopping windows, with a common period. A
     window carries what is near an element as far as it is long; `some` and `always` must be able to
     stay clear of both the elements and the point at which they are evaluated.
     """

@@ -144,7 +144,7 @@ class _Predicates:
 
 
 def signature_problems(program: Program, facts: Facts, parts: Roles) -> Iterator[Problem]:
-    """Everything that is wrong or odd with the predicates of a program."""
+    """All errors and warnings about the predicates of a program."""
     yield from _directive_problems(program, parts)
     yield from _misplaced_heads(program, facts, parts)
     yield from _mixed_arities(use for rule in program.rules for use in uses(rule))

@@ -95,7 +95,7 @@ def kept_apart(checked: Checked, stage: Stage) -> frozenset[Signature]:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A stage as far as it has come: its groups, and the key that divides them."""
+    """A stage under construction: its groups, and the key that divides them."""
 
     # What a shard has only if the key's value is its own.
     local: frozenset[Signature]

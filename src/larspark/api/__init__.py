@@ -1,4 +1,4 @@
-"""The front door: programs, streams, reasoners, queries, whole runs."""
+"""The public Python interface: programs, streams, reasoners, queries, whole runs."""
 
 from larspark.api.answer import Answer
 from larspark.api.equivalence import Equivalence, equivalent

@@ -67,7 +67,7 @@ class _AtomSet(AbstractSet[Atom]):
 
 
 class ChangedAtoms(_AtomSet):
-    """Atoms that began to hold, or ceased to; hashed only if somebody looks one up."""
+    """Atoms that began or ceased to hold; hashed only when one is looked up."""
 
     __slots__ = ("_atoms", "_hashed")
 
@@ -133,11 +133,11 @@ class Output:
         self._rules: Difference | None = None
 
     def prepare(self) -> None:
-        """Know the atoms before the engine answers several time points at once."""
+        """Read the atoms before the engine answers several time points at once."""
         self._current()
 
     def next(self, changed: Changed, t: TimeValue, *, several: bool) -> "Answer":
-        """The answer after the last one; with `several` the engine is further on already."""
+        """The answer after the last one; with `several` the engine has already advanced further."""
         if self._rules is not None:
             changed = _Both(self._rules, changed)
             self._rules = None
@@ -158,12 +158,12 @@ class Output:
         return answer
 
     def replaced(self, before: AbstractSet[Atom]) -> None:
-        """Other rules hold since the last answer, which is what the next one is compared with."""
+        """The rules were replaced after the last answer, with which the next one is compared."""
         self._atoms, self._changes, self._size = set(before), [], 0
         self._rules = Difference(before, self._holding())
 
     def separate(self) -> None:
-        """Give all answers that are in use, but for the last one, atoms of their own."""
+        """Copy the atoms of all answers in use except the last one."""
         answers = [answer for each in self._answers if (answer := each()) is not None]
         for answer in answers:
             if answer.link is not self._last:
@@ -221,12 +221,12 @@ class Answer:
 
     @property
     def added(self) -> AbstractSet[Atom]:
-        """The atoms that hold now and did not at the answer before."""
+        """The atoms that hold now and did not at the previous answer."""
         return ChangedAtoms(self._changed.added)
 
     @property
     def removed(self) -> AbstractSet[Atom]:
-        """The atoms that held at the answer before and do not now."""
+        """The atoms that held at the previous answer and do not now."""
         return ChangedAtoms(self._changed.removed)
 
     @property
@@ -244,7 +244,7 @@ class Answer:
         return self._atoms or frozenset()
 
     def keep_atoms(self) -> None:
-        """Have a set of atoms of its own."""
+        """Copy the atoms, which otherwise change with the next answer."""
         self.known_atoms()
 
     def table(self) -> pa.Table:
@@ -268,7 +268,7 @@ class Answer:
 
 
 class Unread(Iterator[Answer]):
-    """Answers that are made as they are read; or at once, when the reasoner goes on."""
+    """Answers that are made when they are read, or when the reasoner advances."""
 
     def __init__(self, answers: Iterator[Answer]) -> None:
         self._answers = answers

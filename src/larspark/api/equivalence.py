@@ -52,7 +52,7 @@ def equivalent(
     background: Iterable[Atom | str] = (),
     limit: int = 5_000,
 ) -> Equivalence:
-    """Search for a stream on the timeline that tells two programs apart at one of its time points.
+    """Search the timeline for a stream under which two programs differ at one of its time points.
 
     `kind` is what equivalence has to withstand: `data`, any stream of input atoms; `uniform`, any
     further facts; `strong`, any further rules. The atoms are `over`, by default those of both

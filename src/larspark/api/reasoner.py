@@ -44,7 +44,7 @@ _TEXTS_KEPT = 10_000
 
 
 class Reasoner:
-    """A program at work on a stream that arrives piece by piece."""
+    """A program evaluated on a stream that arrives piece by piece."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Reasoner:
             self._hear(stream)
 
     def _hear(self, stream: Stream) -> None:
-        """Write times as those of the stream."""
+        """Write times in the format of the stream."""
         if stream.timestamps and not self._stamped:
             self._stamped = True
             self._times = TimeFormat(stream.options.tick)
@@ -204,7 +204,7 @@ class Reasoner:
         return frozenset() if engine is None else engine.holding()
 
     def follow(self, stream: LiveStream) -> Iterator[Answer]:
-        """The answers while a live stream comes, each when its time point is over.
+        """The answers to a live stream, each when its time point has ended.
 
         `stream.stop()` ends it: all that has arrived is still answered.
         """
@@ -240,7 +240,7 @@ class Reasoner:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What one should know about the answers, such as that one of several is followed."""
+        """Notes on the answers, such as that one of several is followed."""
         kind = self.session.kind
         if self.session.settings.time_limit is None or kind.time_limit:
             return self.session.notes
@@ -356,7 +356,7 @@ class Reasoner:
         )
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Reasoner":
-        """A reasoner that goes its own way from here; answers that were not read stay behind."""
+        """An independent copy, without the answers that were not read."""
         session = self.session
         other = self._with_settings(
             self.program, session.background, session.kind.name, session.settings

@@ -21,7 +21,7 @@ ARGUMENT_TYPES = (pa.int64(), pa.float64(), pa.string())
 
 
 class Row(NamedTuple):
-    """One element that arrived: when it happened, what, and as the how-manieth (from 0)."""
+    """One element that arrived: its time point, its atom, and its number of arrival, from 0."""
 
     t: int
     atom: Atom
@@ -93,7 +93,7 @@ class RowBatch:
 
 
 class PointBatch(RowBatch):
-    """Atoms that arrived at one time point; its rows are made only if somebody reads them."""
+    """Atoms that arrived at one time point; its rows are made only when they are read."""
 
     __slots__ = ("atoms", "seq", "t")
 

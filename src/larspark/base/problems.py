@@ -1,4 +1,4 @@
-"""What can be wrong, said with a code, a place and a way out."""
+"""Problems: errors and warnings with a code, a place and a hint."""
 
 import re
 import warnings
@@ -28,7 +28,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong or doubtful."""
+    """An error or a warning."""
 
     code: str
     message: str
@@ -41,7 +41,7 @@ class Problem:
     focus: str = field(default="", compare=False)
 
     def render(self) -> str:
-        """The problem as a person reads it, with the line and a caret below the place."""
+        """The problem as text, with the line and a caret below the place."""
         if self.span is None:
             head = f"{self.severity} {self.code}: {self.message}"
         else:
@@ -92,7 +92,7 @@ def placed(problem: Problem, texts: Mapping[str, str]) -> Problem:
 
 
 class LarsparkError(Exception):
-    """Bad input: everything that is wrong with it, as data."""
+    """Invalid input, with all its problems as data."""
 
     def __init__(self, problems: "Problem | Iterable[Problem] | LarsparkError") -> None:
         # clingo raises an error of a callback anew, as the error's class called with the error.
@@ -104,7 +104,7 @@ class LarsparkError(Exception):
 
 
 class LarsparkWarning(UserWarning):
-    """Something about the input that may be meant otherwise, as data."""
+    """A warning about the input, as data."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)

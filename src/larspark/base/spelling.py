@@ -8,7 +8,7 @@ _NAMES_COMPARED, _LONGEST_NAME = 64, 40
 
 
 class Vocabulary:
-    """Known names, to look for the one that is most like a misspelt one.
+    """Known names, searched for the one closest to a misspelt one.
 
     >>> Vocabulary(["bus", "tram", "jam"]).closest("trm")
     'tram'

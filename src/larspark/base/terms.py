@@ -49,7 +49,7 @@ Term: TypeAlias = Constant | Variable | Wildcard | Arithmetic
 
 
 def constant(value: int | float | str) -> Constant:
-    """Bring a value to the one form in which equal constants are equal values.
+    """The canonical form of a value: equal constants are equal values.
 
     >>> constant(2.0), constant(2.5), constant("b")
     (2, 2.5, 'b')

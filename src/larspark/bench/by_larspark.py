@@ -1,7 +1,7 @@
 """Larspark as a contestant: the interval engine, and `lp.Reasoner`.
 
-The interval engine answers time point by time point, or the whole timeline at once. The reasoner
-goes the path that the documentation shows, from facts to changes.
+The interval engine answers time point by time point, or the whole timeline at once. The
+reasoner is used as documented, from facts to changes.
 """
 
 from collections.abc import Callable, Sequence
@@ -240,7 +240,7 @@ class _ByReasoner:
         return Run(watch.seconds, watch.cpu_seconds, self._facts, time_points, found, size)
 
     def _advance(self, reasoner: Reasoner, first: int, last: int) -> int:
-        """Work off time points; returns how many intervals began."""
+        """Evaluate time points; returns how many intervals began."""
         found = 0
         for t in range(first, last + 1):
             self._points[t - 1](reasoner, t)

@@ -135,7 +135,7 @@ sessions = Grid(workloads.sessions, WITHOUT_CLINGO, (800,), (5, 20), (800,), (5,
 
 
 def sparse(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
-    """Few facts at a time point, through the front door, and beside a loop for the same rules."""
+    """Few facts at a time point, through `lp.Reasoner`, compared with a loop for the same rules."""
     for number in (1, 3, 9):
         entrants = (INTERVAL, ATOMS, TABLES, *((LOOP,) if number == 3 else ()))
         make = partial(workloads.sparse, rules=number)

@@ -46,7 +46,7 @@ class AnswerFormat:
     new_rules: list[Change] = field(default_factory=list)
 
     def lines(self, pieces: Iterable[Answers], people: bool) -> Iterator[str]:
-        """The lines of the answers, each beginning with what other rules changed before it."""
+        """The lines of the answers, each preceded by the changes of replaced rules."""
         for line in self._lines(pieces, people):
             if not self.new_rules:
                 yield line
@@ -62,7 +62,7 @@ class AnswerFormat:
             self.new_rules.clear()
 
     def rules_changed(self, change: RuleChange) -> None:
-        """Other rules hold after a time point: the next line says what they changed there."""
+        """The rules were replaced after a time point: the next line says what changed there."""
         t, added, removed, *_ = change
         for earlier in self.new_rules:
             was, now = set(earlier.added), set(earlier.removed)
@@ -111,7 +111,7 @@ class AnswerFormat:
         return [policy, self.joined_changes.save(), self.joined_intervals.save(), rules]
 
     def restore(self, saved: Any) -> None:
-        """Go on after the lines before `save`."""
+        """Continue after the lines written before `save`."""
         policy, changes, intervals, *rules = saved
         if self.policy is not None:
             self.policy.restore(policy)

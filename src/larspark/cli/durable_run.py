@@ -1,4 +1,4 @@
-"""Live runs that go on after a crash: what a commit holds, and when it is written."""
+"""Durable runs: what a commit holds, and when it is written."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -103,7 +103,7 @@ class DurableRun:
         self._drain = drain
 
     def begin(self, stream: LiveStream, session: Session, answers: AnswerFormat) -> None:
-        """Let everything go on from the last commit, and write others from now on."""
+        """Resume from the last commit, and write further commits from now on."""
         self._stream, self._session, self._answers = stream, session, answers
         if self.found is not None:
             change = self._resume(session, self.found.session)
@@ -119,7 +119,7 @@ class DurableRun:
         self._due = time.monotonic() + self._seconds
 
     def _resume(self, session: Session, saved: bytes) -> RuleChange | None:
-        """Go on from a saved session, with the rules of now where they may change."""
+        """Resume a saved session, with the current rules where they may change."""
         if session.history is None or read_session(saved)[1].program == session.identity:
             session.restore(saved)
             return None
@@ -171,7 +171,7 @@ def _nothing() -> None:
 
 
 def _check_options(committed: dict[str, Any], given: dict[str, Any]) -> None:
-    """Refuse options with which the run would not go on but be another one."""
+    """Refuse options that differ from those of the run to be resumed."""
     for name, value in given.items():
         if committed.get(name) != value:
             message = f"the run in this directory has the option {name} {committed.get(name)}"

@@ -33,14 +33,14 @@ class ProgramSource(NamedTuple):
 
 
 class Committing(Protocol):
-    """A run that can commit how far it is."""
+    """A run that can commit its progress."""
 
     def commit(self) -> None:
         """Commit now, while the run is at rest."""
 
 
 class ProgramWatch:
-    """Lets a run go on with its program as it is now, whenever that has changed."""
+    """Replaces the rules of a run whenever its program has changed."""
 
     def __init__(self, session: Session, source: ProgramSource, loaded: api.Program) -> None:
         self._session = session
@@ -50,11 +50,11 @@ class ProgramWatch:
         self._read = self._seen = self._stamps()
 
     def ask(self) -> None:
-        """Read the program as soon as the run is at rest; safe in a signal handler."""
+        """Read the program as soon as the run is idle; safe in a signal handler."""
         self._asked = True
 
     def look(self, answers: AnswerFormat, commits: Committing | None) -> None:
-        """Let the program of now take over, if there is another one."""
+        """Replace the rules if the program has changed."""
         now = self._stamps()
         before, self._seen = self._seen, now
         if self._asked:
@@ -78,7 +78,7 @@ class ProgramWatch:
             commits.commit()
 
     def _replaced(self) -> RuleChange | None:
-        """What the program of now has changed; None if it is the same."""
+        """What the new program changed; None if it is the same."""
         session, source = self._session, self._source
         loaded = source.load()
         background = background_facts(source.background, loaded.syntax.named)
@@ -162,7 +162,7 @@ def check_watch(wanted: bool, keep: str | None, *, live: bool, plain: bool) -> N
 
 
 def report_change(change: RuleChange, times: TimeFormat) -> None:
-    """Tell that other rules hold now, and what they could not take over."""
+    """Report that the rules were replaced, and what could not be rebuilt."""
     t, added, removed, since, missing = change
     if t is None:
         say("new rules hold from the beginning")

@@ -13,7 +13,7 @@ from larspark.feeds.reading import Reading
 
 
 class _Held(NamedTuple):
-    """Facts that wait for other streams: those of a segment, and the place of their stream."""
+    """Facts held until other streams reach their time: a segment, and the number of its stream."""
 
     segment: Segment
     place: int

@@ -133,7 +133,7 @@ class RowOrder:
         return {"newest": self._newest, "held back": held_back(self._waiting)}
 
     def resume(self, checkpoint: Mapping[str, Any]) -> None:
-        """Go on where another order stopped between two releases."""
+        """Continue where another order stopped between two releases."""
         self._newest = checkpoint["newest"]
         self._waiting = facts_held_back(checkpoint["held back"])
         self._waiting_times = sorted(self._waiting)

@@ -105,7 +105,7 @@ class PartitionOrder:
         }
 
     def resume(self, checkpoint: Mapping[str, Any]) -> None:
-        """Go on where another order stopped between two releases."""
+        """Continue where another order stopped between two releases."""
         self._watermark = checkpoint["newest"]
         # Before the first fact there are none.
         self._newest = dict(checkpoint.get("partitions", ()))

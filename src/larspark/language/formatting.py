@@ -61,7 +61,7 @@ def _read(statement: list[Token], end: Token | None) -> None:
 
 @dataclass(slots=True)
 class _Line:
-    """A line of the text: its tokens, and whether a statement goes on from the line before."""
+    """A line of the text: its tokens, and whether a statement continues from the previous line."""
 
     tokens: list[Token]
     continues: bool

@@ -203,7 +203,7 @@ def _end(parser: InteractiveParser) -> Any:
 
 
 def accepts(parser: InteractiveParser) -> Callable[[str], bool]:
-    """Tells whether the parser can go on with a terminal, without running the builder."""
+    """Whether the parser accepts a terminal next, without running the builder."""
     states = parser.parser_state.parse_conf.states
     stack = list(parser.parser_state.state_stack)
 

@@ -270,9 +270,9 @@ class SizedTupleWindow(Window):
 
 @dataclass(frozen=True, slots=True)
 class SessionWindow(Window):
-    """`[session gap max longest by Key]`: the stretch of activity that reaches to now.
+    """`[session gap max longest by Key]`: the session that reaches to the evaluation time.
 
-    With `ended` the session that is over at this time point, `[ended session gap by Key]`.
+    With `ended` the session that ended just before, `[ended session gap by Key]`.
     """
 
     gap: int
@@ -308,7 +308,7 @@ class SessionWindow(Window):
         return replace(self, by=())
 
     def over(self, start: int, last: int) -> int:
-        """The last time point of a session with its first and its last element at these times."""
+        """The last time point of a session, from the times of its first and its last element."""
         over = last + self.gap
         return over if self.longest is None else min(over, start + self.longest)
 

@@ -70,7 +70,7 @@ class Source(Protocol[View]):
         """The last of the time points of an open view that can differ for the body."""
 
     def through(self, part: Windowed, view: View, t: int, known: Substitution) -> View | None:
-        """The view through a window at t, None if what it shows is not decided yet.
+        """The view through a window at t; None if it is not decided yet.
 
         The variables of its filters are bound. Raises `NoValueError` if a filter has no value.
         """
@@ -79,7 +79,7 @@ class Source(Protocol[View]):
         """Do the conditions hold at t in the whole stream? None if that is not decided yet."""
 
     def check_size(self, count: int, part: Formula) -> None:
-        """Refuse to go on when there are too many candidates."""
+        """Refuse more candidates than there may be."""
 
     def refuse_open_variable(self, name: str, point: int, body: Formula) -> None:
         """Refuse a time variable that can be any time point from `point` on."""
@@ -314,7 +314,7 @@ class Matcher(Generic[View]):
 
 
 def unify(pattern: Sequence[Term], args: Sequence[Any], known: Binding) -> Binding | None:
-    """What `known` becomes when the pattern is to be these constants, None if it cannot be.
+    """`known` extended so that the pattern equals these constants; None if that is impossible.
 
     Arithmetic over unbound variables is not solved: it matches anything.
 

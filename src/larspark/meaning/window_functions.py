@@ -87,7 +87,7 @@ def _first(bits: int, count: int) -> Iterator[int]:
 
 
 def _session(window: SessionWindow, stream: Stream, t: int) -> Stream:
-    """The session that reaches to t, or the one that is over at t; else nothing, on [t, t]."""
+    """The session that reaches to t, or the one that ended just before; else nothing, on [t, t]."""
     for begin, over, members in _sessions(window, stream, t):
         if (over + 1 == t) if window.ended else (over >= t):
             return Stream(stream.universe, begin, t, members)

@@ -62,9 +62,9 @@ class Tuples:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The session that reaches to now, or is over now, of the tuples that pass the filters.
+    """The session that reaches to now, or has just ended, of the tuples that pass the filters.
 
-    `by` is as in `Tuples`; the window knows when a session is over.
+    `by` is as in `Tuples`; the window knows when a session ends.
     """
 
     window: SessionWindow

@@ -1,6 +1,6 @@
 """Answers of engines that work time point by time point, and the answers of a run in pieces.
 
-What is carried from one piece to the next can be saved, so that a run can go on later.
+What is carried from one piece to the next can be saved, so that a run can be resumed.
 """
 
 from abc import ABC, abstractmethod

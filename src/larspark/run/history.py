@@ -90,7 +90,7 @@ class History:
             before = kept.batch.last_t
 
     def copy(self) -> "History":
-        """The same batches, for a run that goes its own way."""
+        """A copy for an independent run."""
         other = copy(self)
         other._batches = self._batches.copy()
         return other

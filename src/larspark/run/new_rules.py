@@ -47,7 +47,7 @@ class _Taken(NamedTuple):
 
 
 def replace_rules(session: Session, prepared: Prepared, engine: str) -> RuleChange:
-    """Let a session with a history go on with another program.
+    """Replace the program of a session with a history.
 
     What stands in the way of the new program is an error, and changes nothing.
     """
@@ -66,7 +66,7 @@ def replace_rules(session: Session, prepared: Prepared, engine: str) -> RuleChan
 
 
 def resume_with_rules(session: Session, saved: bytes, engine: str) -> RuleChange:
-    """Let a session that is new go on from the saved session of another program."""
+    """Continue the saved session of another program in a new session."""
     header, whole = read_session(saved)
     prepared = Prepared(session.checked, session.background)
     try:
@@ -80,7 +80,7 @@ def resume_with_rules(session: Session, saved: bytes, engine: str) -> RuleChange
 
 
 def _replaced(session: Session, taken: _Taken, prepared: Prepared, engine: str) -> RuleChange:
-    """Let a session go on as one of the new program that is as far as the old one."""
+    """Replace a session by one of the new program that has reached the same time point."""
     settings, history, begun, answered, latest, before = taken
     if settings.hindsight or settings.push:
         message = "a run with hindsight or after each fact cannot change its rules"

@@ -71,7 +71,7 @@ class OracleEngine(ListedModels):
         return None if answer is None else Model(oracle.model(answer))
 
     def _just_before(self, at: int, *, follow: bool) -> Oracle:
-        """An evaluator that is about to answer at a time point, and may follow the way there."""
+        """An evaluator about to answer at a time point."""
         oracle = self._ready(at)
         remembered = [element for element in oracle.remembered if element.t < at]
         oracle = replace(oracle, remembered=remembered)

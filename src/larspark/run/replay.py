@@ -97,7 +97,7 @@ def intervals(pieces: Iterable[Answers]) -> Iterator[tuple[Atom, int, int]]:
 
 
 class PausedError(Exception):
-    """The stream was stopped where it can go on later, and nothing more is to be answered now."""
+    """The stream was stopped and can be resumed; the answers end here for now."""
 
 
 def live(

@@ -152,7 +152,7 @@ class Session:
 
     @cached_property
     def identity(self) -> str:
-        """What tells the program and its background data from all others."""
+        """The identity of the program and its background data."""
         return self.identity_of(self.checked, self.background)
 
     @staticmethod
@@ -162,12 +162,12 @@ class Session:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know about the run, such as that it follows one of several models."""
+        """Notes for the user, such as that the run follows one of several models."""
         return tuple(self.engine.notes)
 
     @property
     def warnings(self) -> list[str]:
-        """What the data gave that the program does not handle."""
+        """Warnings about data that the program does not handle."""
         return list(self.engine.warnings)
 
     def append_atoms(self, t: int, atoms: Sequence[Atom]) -> PointBatch:
@@ -194,7 +194,7 @@ class Session:
     def step(self, t: int) -> Step | None:
         """What changes at t, if that is the next time point and can be run in one call.
 
-        None: nothing happened, and `advance` is the way. The caller holds the lock.
+        None means that nothing happened and `advance` is needed. The caller holds the lock.
         """
         engine, admission = self.stepping, self._admission
         latest = admission.latest
@@ -238,7 +238,7 @@ class Session:
 
     @_alone
     def go_on_as(self, other: "Session") -> None:
-        """Be another session, which has answered up to the same time point."""
+        """Become another session, which has answered up to the same time point."""
         lock = self.lock
         self.__dict__.clear()
         self.__dict__.update(other.__dict__, lock=lock)

@@ -39,7 +39,7 @@ class Arrivals:
 
 
 class MissingAnswers:
-    """The time points without an answer stream, which only points tell apart from empty answers."""
+    """The time points without an answer stream, which only points show."""
 
     def __init__(self) -> None:
         self._first: int | None = None

@@ -95,7 +95,7 @@ def arrival_blocks(file: BinaryIO, source: str, reader: LineReader) -> Blocks:
 class JsonLines:
     """A parser of lines, which caches key sets and atoms.
 
-    With `intervals`, lines may hold intervals, which are taken apart into their time points.
+    With `intervals`, lines may hold intervals, which are split into their time points.
     """
 
     def __init__(self, tick: int | None, times: Times, intervals: bool = False) -> None:

@@ -128,7 +128,7 @@ class LivePlace(ABC):
         """A reader of its lines; with `retry` it reconnects when a connection ends."""
 
     def durable_source(self, retry: bool, owner: str) -> DurableSource | None:
-        """A reader that can go on after a position, for the run of this name; None without one."""
+        """A reader that can resume after a position, for the run of this name; None without one."""
         return None
 
     def sink(self) -> LineSink:

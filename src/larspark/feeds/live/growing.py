@@ -277,7 +277,7 @@ class _Reading:
 
 
 def file_id(file: BinaryIO) -> tuple[int, ...]:
-    """What tells a file from all others that exist at the same time."""
+    """The identity of a file among all that exist at the same time."""
     found = os.fstat(file.fileno())
     return (found.st_dev, found.st_ino)
 

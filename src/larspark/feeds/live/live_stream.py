@@ -139,7 +139,7 @@ class LiveStream(Stream):
         }
 
     def resume(self, checkpoint: Mapping[str, Any]) -> None:
-        """Before the reading: go on where another stream was at rest."""
+        """Before reading: continue where another stream was idle."""
         self._resumed = checkpoint
         self._position = checkpoint["position"]
         if self._durable is not None:
@@ -169,7 +169,7 @@ class LiveStream(Stream):
 
     @property
     def paused(self) -> bool:
-        """Whether the stream was stopped and can go on later."""
+        """Whether the stream was stopped and can be resumed."""
         return self.stopped and self._owned
 
     @property
@@ -238,7 +238,7 @@ class LiveStream(Stream):
         reading.timestamps = lambda: before or reader.timestamps
 
     def _new_order(self, options: Options, reading: Reading) -> RowOrder | PartitionOrder | None:
-        """The order of the facts, which goes on with those that were held back."""
+        """The order of the facts, continued with those that were held back."""
         rows: RowOrder | PartitionOrder | None = None
         if self._clock is not None:
             self._order = ClockOrder(self._clock, options, reading)
@@ -269,7 +269,7 @@ class LiveStream(Stream):
             self._order.begin(block.partition, block.awaited)
 
     def _pause(self, over: bool) -> None:
-        """A stream that is stopped, and can go on later, keeps what it holds back."""
+        """Keep the facts held back by a stream that is stopped and can be resumed."""
         if over and self.paused and self._inbox.failure is None:
             self._rest()
             raise _PausedError
@@ -336,7 +336,7 @@ _ONLY_JSON = "a run with a state reads JSON Lines only"
 
 
 class _PausedError(Exception):
-    """The stream is stopped where it can go on later."""
+    """The stream is stopped and can be resumed."""
 
 
 def _no_rest(idle: bool) -> float | None:

@@ -218,7 +218,7 @@ _REMEMBERED_COMMITS = 3
 
 
 class DurableSubscriber(MqttSubscriber):
-    """Reads the messages of a topic for a run that goes on after a crash.
+    """Reads the messages of a topic for a durable run.
 
     A message is acknowledged when what came of it is committed. The session of the run stays at the
     broker, which delivers what was not acknowledged again, under the same packet identifier, and

@@ -131,7 +131,7 @@ class TcpListener:
 
 @dataclass(slots=True)
 class _Sender:
-    """A client, and when it was heard last."""
+    """A client, and the time of its last message."""
 
     name: str
     lines: Lines

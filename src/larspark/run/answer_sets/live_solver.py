@@ -147,7 +147,7 @@ class LiveProgram:
         ]
 
     def snapshot(self) -> tuple[Control, dict[int, int]]:
-        """A solver for the rules of this moment alone, and its literals."""
+        """A solver for the current rules alone, and its literals."""
         control = new_control()
         literals: dict[int, int] = {}
         with control.backend() as backend:

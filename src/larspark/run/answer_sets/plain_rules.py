@@ -115,7 +115,7 @@ class PlainRule:
 
 
 def plain_rules(rules: Sequence[Rule]) -> list[PlainRule] | None:
-    """The rules taken apart; None when one of them is not plain."""
+    """The rules in parts; None when one of them is not plain."""
     found: list[PlainRule] = []
     for rule in rules:
         for heads in _heads(rule.head):
@@ -147,7 +147,7 @@ class _NotPlainError(Exception):
 
 
 class _Apart:
-    """Takes one rule apart; computed arguments get a variable of their own."""
+    """Splits one rule into parts; computed arguments get a variable of their own."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule

@@ -234,7 +234,7 @@ def in_order(
 ) -> Iterator[ModelElements]:
     """The models sorted by text, as long as there are not too many of them.
 
-    When the time is over, those that were found come before that is said.
+    When the time limit is reached, the models found so far come before the error.
     """
     rest = iter(models)
     first: list[ModelElements] = []

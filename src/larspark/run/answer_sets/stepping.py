@@ -83,8 +83,8 @@ class SteppingState:
 class SteppingEngine(ABC):
     """Feeds an evaluator in the order of time, and follows one answer stream.
 
-    An evaluation that does not end within the time limit leaves the output before it standing.
-    `note` is called once for each text that a user should know; the texts are also in `notes`.
+    If an evaluation exceeds the time limit, the previous output is repeated.
+    `note` is called once for each note for the user; they are also in `notes`.
     """
 
     warnings: Sequence[str] = ()
@@ -210,7 +210,7 @@ class SteppingEngine(ABC):
         )
 
     def _adopt(self, state: SteppingState) -> None:
-        """Let an engine without any state go on from this one."""
+        """Continue this engine in one without any state."""
         shown = self._checked.shown
         if not all(atom.signature in shown for atom in state.previous):
             raise ValueError("the output before holds what is never output")
@@ -236,7 +236,7 @@ class SteppingEngine(ABC):
         return twin._evaluator.solvable(self._deadline())
 
     def _at(self, at: int, *, follow: bool) -> Self:
-        """A copy of the engine that is about to answer at a time point, and may follow the way."""
+        """A copy of the engine about to answer at a time point."""
         twin = self._copy()
         state = self._state()
         # What was remembered at the time point itself joined the stream after its answer.

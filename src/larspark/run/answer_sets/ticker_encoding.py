@@ -52,7 +52,7 @@ _OWN = r"(?:now|cnt|tick|time|(?:w|seen|spoil|covers)\d+|\w+_(?:at|nr)){}\Z"
 
 
 class Part(NamedTuple):
-    """How long the rules of a tick last: `time` time points, `tuples` atoms, or for ever."""
+    """How long the rules of a tick last: `time` time points, `tuples` atoms, or forever."""
 
     time: int | None = None
     tuples: int | None = None

@@ -221,7 +221,7 @@ class ComputedContent(Content):
         """The elements are looked at when the content is asked for."""
 
     def refresh(self) -> None:
-        """Apply the windows to the elements of this moment."""
+        """Apply the windows to the current elements."""
         view = self._whole
         for window in self._windows:
             view = apply(window, view, int(self._t), self._elements)

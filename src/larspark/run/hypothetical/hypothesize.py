@@ -69,7 +69,7 @@ class Hypotheses:
         self._close_before(t)
 
     def advance(self, t: int) -> "Now":
-        """Let time pass up to t: the answers at t, and what changed since the last time."""
+        """Advance time to t: the answers at t, and the changes since the last advance."""
         self._admission.check_not_passed(t)
         self._admit(t, ())
         self._close_before(t + 1)
@@ -77,7 +77,7 @@ class Hypotheses:
         return Now(self, t, tuple(changes))
 
     def answers(self, limit: int | None = None) -> list[HypotheticalAnswer]:
-        """The supported answers now: first what lacks least, then what is decided soonest."""
+        """The supported answers, those with the fewest missing facts first, then by deadline."""
         return self._outlook.answers(self._done, limit)
 
     def uncertain(self, limit: int | None = None) -> list[HypotheticalAnswer]:
@@ -95,17 +95,17 @@ class Hypotheses:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Which rules let answers wait without bound."""
+        """The rules whose answers may wait without bound."""
         return self._prepared.warnings
 
     @property
     def time(self) -> int:
-        """The last time point that is over."""
+        """The last time point that has been evaluated."""
         return self._done
 
     @property
     def pending(self) -> int:
-        """How many candidates wait for facts: what memory depends on."""
+        """The number of candidates that wait for facts; memory is proportional to it."""
         return self._outlook.candidates.size
 
     def _admit(self, t: int, atoms: tuple[Atom, ...]) -> None:
@@ -114,7 +114,7 @@ class Hypotheses:
         self._coming += [(t, atom.signature, row_of(atom)) for t, atom, _ in batch.rows()]
 
     def _close_before(self, limit: int) -> None:
-        """Go through all time points before the limit at which something happens."""
+        """Evaluate all time points before the limit at which something changes."""
         while (t := self._next_time()) < limit:
             moment = int(t)
             found: dict[Signature, dict[Row, None]] = {}
@@ -138,7 +138,7 @@ class Hypotheses:
 
 
 class Now:
-    """The state of affairs at a time point: `changes` since the last one, and `answers`."""
+    """The answers at a time point, and the `changes` since the last one."""
 
     __slots__ = ("_answers", "_hypotheses", "changes", "t")
 
@@ -150,7 +150,7 @@ class Now:
 
     @property
     def answers(self) -> tuple[HypotheticalAnswer, ...]:
-        """The answers, ranked; to be asked for before time goes on."""
+        """The answers, ranked; available until time advances."""
         if self._answers is None:
             if self._hypotheses.time != self.t:
                 message = f"the answers at {self.t} are gone: time went on"

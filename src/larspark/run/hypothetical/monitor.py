@@ -1,4 +1,4 @@
-"""A whole program watched ahead of time: what it may come to derive, beside what it derives."""
+"""Hypothetical answers of a whole program: the atoms it may come to derive."""
 
 import json
 from collections import deque
@@ -28,7 +28,7 @@ _TIME = "T"
 class Announcement(NamedTuple):
     """At `t`: an atom that may come to hold at a time point, and the answer that says how.
 
-    `change` tells what happened to it at `t`; it is None in a list of what is pending.
+    `change` says what happened to it at `t`; it is None in a list of pending answers.
     """
 
     t: int
@@ -40,7 +40,7 @@ class Announcement(NamedTuple):
 class Monitor:
     """Hypothetical answers for every derived predicate that the program shows.
 
-    Facts may be appended ahead of the time points that are asked for.
+    Facts may be appended ahead of the time points of `advance`.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Monitor:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Which rules let answers wait without bound."""
+        """The rules whose answers may wait without bound."""
         found = (warning for _, session in self._queries for warning in session.warnings)
         return tuple(dict.fromkeys(found))
 
     def hear(self, batch: AnyBatch) -> None:
-        """Take in elements, in the order of their time."""
+        """Take in a batch of elements, in time order."""
         if not self._begun:
             heard = [row.t for row in batch.rows()]
             if batch.last_t is not None:
@@ -82,7 +82,7 @@ class Monitor:
                 session.begin(heard)
 
     def advance(self, t: int) -> list[Announcement]:
-        """Let time pass up to t: what is new, strengthened, confirmed or refuted since."""
+        """Advance time to t: the answers that are new, strengthened, confirmed or refuted since."""
         due: dict[int, list[Atom]] = {}
         while self._coming and self._coming[0].t <= t:
             row = self._coming.popleft()
@@ -98,7 +98,7 @@ class Monitor:
         return sorted(found, key=_in_order)
 
     def pending(self, limit: int | None = None) -> list[Announcement]:
-        """What may come to hold and is not certain yet: first what lacks least."""
+        """The atoms that may come to hold, those with the fewest missing facts first."""
         found = [
             Announcement(answer.t, _held(atom, answer), answer)
             for atom, session in self._queries

@@ -240,7 +240,7 @@ class AggregateGroups:
             rebuild_groups.run(header)
 
     def expire(self) -> None:
-        """Nothing expires: tuples leave when their time is over."""
+        """Nothing expires: tuples leave when they end."""
 
     def state(self) -> State:
         groups = self._groups[: self._header[GROUPS_USED]]

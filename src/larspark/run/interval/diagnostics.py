@@ -1,4 +1,4 @@
-"""What the evaluation of comparisons and arithmetic met that a user should know."""
+"""Comparisons and calculations without a value, reported to the user."""
 
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ class Diagnostics:
         self._tries[calculation] = (before[0] + tried, before[1] + valued)
 
     def warnings(self) -> list[str]:
-        """One sentence for each kind of thing that was met."""
+        """One sentence for each kind of calculation without a value."""
         found = []
         if self._mixed:
             times = "once" if self._mixed == 1 else f"{self._mixed:,} times"

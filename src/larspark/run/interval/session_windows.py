@@ -40,7 +40,7 @@ _SMALLEST = 16
 
 
 class SessionRows:
-    """`[session g]`: rows of one predicate, each while its session lasts or when it is over."""
+    """`[session g]`: rows of one predicate, each while its session lasts or when it has ended."""
 
     _groups: Ints
     _heads: Ints
@@ -137,7 +137,7 @@ class SessionRows:
                 consumer.receive(sign, rows)
 
     def expire(self) -> None:
-        """Give back memory, when little of it is used: sessions that are over are gone by now."""
+        """Release memory when little of it is used; ended sessions have been removed."""
         counters = self._counters
         fullest = max(counters[GROUPS] / len(self._groups), counters[MEMBERS] / len(self._members))
         if fullest < 0.1 and len(self._groups) + len(self._members) > 64 * _SMALLEST:

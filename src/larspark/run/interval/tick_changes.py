@@ -1,4 +1,4 @@
-"""What changed in the outputs at one time point, decoded when somebody reads it."""
+"""Changes of the outputs at one time point, decoded when they are read."""
 
 from collections.abc import Sequence
 

@@ -283,7 +283,7 @@ class NearMisses:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things in words.
+    """A count with its noun.
 
     >>> count(1, "tuple"), count(2, "time point"), count(20, "tuple")
     ('one tuple', 'two time points', '20 tuples')

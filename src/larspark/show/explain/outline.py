@@ -142,7 +142,7 @@ def _is_text_of(part: Part, atom: Atom) -> bool:
 
 
 def runs(elements: Sequence[Element]) -> Iterator[str]:
-    """Elements in short, runs of the same atom put together.
+    """Elements in short, runs of the same atom joined.
 
     >>> from larspark.base.atoms import Atom
     >>> p, q = Atom("p"), Atom("q")

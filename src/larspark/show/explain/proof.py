@@ -117,7 +117,7 @@ class Step:
 class Until:
     """The last evaluation time through which an atom holds when nothing more arrives.
 
-    `last` is None when it holds for ever. Unless `certain`, the search ended there and the atom
+    `last` is None when it holds forever. Unless `certain`, the search ended there and the atom
     may hold longer.
     """
 

@@ -60,7 +60,7 @@ class Reasons:
         return self.needed | self.chosen
 
     def absences(self) -> tuple[Absence, ...]:
-        """What is absent, adjoining time points put together."""
+        """Absent atoms, adjoining time points joined."""
         found: list[Absence] = []
         for atom, spans in self.missing.items():
             start, end = min(spans, key=lambda span: span[0])
@@ -125,7 +125,7 @@ class _Finder:
     """Descends a formula to the atoms that decide it.
 
     A formula is explained where it is true in the usable stream, or where it is false in the
-    whole one: `views.negated` tells which of the two is the case.
+    whole one: `views.negated` says which of the two is the case.
     """
 
     def __init__(
