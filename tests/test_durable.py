@@ -240,7 +240,7 @@ def test_a_damaged_commit_is_passed_over_for_the_one_before_it(folder):
     newest.write_bytes(newest.read_bytes()[:-7])
     assert start(folder, *words).wait(120) == 0
     assert (
-        f"{newest.name} is damaged: going on from the commit before it"
+        f"{newest.name} is damaged: resuming from the previous commit"
         in (folder / "err").read_text()
     )
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()

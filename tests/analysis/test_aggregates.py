@@ -27,7 +27,7 @@ def test_a_global_variable_without_a_value_is_an_error_that_proposes_by() -> Non
         "r:1:35: error L203: variable `M` is bound by no positive body atom\n"
         "  1 | busy(M, N) :- N = #count{ X : err(M, X) }.\n"
         "    |                                   ^\n"
-        "  hint: write `by M` behind the aggregate for a group for each `M`, or bind `M` with an "
+        "  hint: write `by M` after the aggregate for a group for each `M`, or bind `M` with an "
         "atom"
     ]
 

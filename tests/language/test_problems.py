@@ -26,7 +26,7 @@ MESSAGES = (
         """t.lars:1:7: error L105: the statement has no `.` at its end
   1 | a :- b
     |       ^
-  hint: put a `.` here, or a `,` if the rule goes on with `c`""",
+  hint: put a `.` here, or a `,` if the rule continues with `c`""",
     ),
     (
         "a :- X = Y % 2.\nb.",
@@ -205,7 +205,7 @@ MESSAGES = (
     ),
     (
         "p(x) :- q(x) at t [5].",
-        """t.lars:1:17: error L124: `t` is text, and a time is wanted here
+        """t.lars:1:17: error L124: `t` is text, and a time is expected here
   1 | p(x) :- q(x) at t [5].
     |                 ^
   hint: a variable starts with a capital letter: `T`""",
@@ -226,21 +226,21 @@ MESSAGES = (
     ),
     (
         "a :- Done.",
-        """t.lars:1:6: error L112: `Done` is a term, and a formula is wanted here
+        """t.lars:1:6: error L112: `Done` is a term, and a formula is expected here
   1 | a :- Done.
     |      ^^^^
   hint: a predicate starts with a small letter: `done`""",
     ),
     (
         "a :- X + 1.",
-        """t.lars:1:6: error L112: `X + 1` is a term, and a formula is wanted here
+        """t.lars:1:6: error L112: `X + 1` is a term, and a formula is expected here
   1 | a :- X + 1.
     |      ^^^^^
   hint: compare it with something: `X + 1 > 0`""",
     ),
     (
         "a :- (not b) < 3.",
-        """t.lars:1:6: error L113: `(not b)` is a formula, and a term is wanted here
+        """t.lars:1:6: error L113: `(not b)` is a formula, and a term is expected here
   1 | a :- (not b) < 3.
     |      ^^^^^^^""",
     ),

@@ -184,7 +184,7 @@ def test_an_aggregate_is_read_from_parts_of_its_own() -> None:
             "q(X) :- some [900000] always a(X).",
             "go through more than 100000 time points of a window",
         ),
-        (f"q(X) :- {'[2] always [1] some ' * 9}a(X).", "take a formula apart that nests so deeply"),
+        (f"q(X) :- {'[2] always [1] some ' * 9}a(X).", "evaluate a formula that nests so deeply"),
         ("q(X) :- b(X), [only a(X)] [#3] some a(_).", "filter by the value of a term"),
         (
             "q :- [5] always (a or [2] some q).",

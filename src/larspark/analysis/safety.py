@@ -80,7 +80,7 @@ def _body_problems(body: Sequence[Formula], examples: Examples) -> Iterator[Prob
     for name in unbound:
         part = places[name]
         if isinstance(part, Aggregate) and any(v.name == name for v in part.shared):
-            hint = f"write `by {name}` behind the aggregate for a group for each `{name}`, or bind "
+            hint = f"write `by {name}` after the aggregate for a group for each `{name}`, or bind "
             hint += f"`{name}` with an atom"
         elif isinstance(part, At) and not has_witness(part.body):
             hint = "a time variable needs a positive atom or `true` below its `@`"
@@ -114,7 +114,7 @@ def _aggregate_problems(aggregate: Aggregate) -> Iterator[Problem]:
         for name in _element_names(element):
             if name not in bound and all(v.name != name for v in aggregate.by):
                 message = f"variable `{name}` is bound by no condition of its element"
-                hint = f"bind `{name}` behind the `:`, with an atom that has it as an argument"
+                hint = f"bind `{name}` after the `:`, with an atom that has it as an argument"
                 yield Problem("L206", message, aggregate.span, hint, focus=name)
         for key in aggregate.by:
             if key.name not in bound:

@@ -136,7 +136,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "L406": "The engine needs an optional package that is not installed.",
         "L407": "A saved state is damaged, of another version, or of another program.",
         "L408": "The time point was already passed.",
-        "L409": "What is to be explained is not there, or not any more.",
+        "L409": "There is nothing to explain, or it is no longer kept.",
         "L410": "The ground program is too large for the engine.",
         "L411": "Too many candidates turned out to be no answer streams.",
         "L412": "Listing answer streams took longer than the time limit.",

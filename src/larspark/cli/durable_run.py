@@ -54,7 +54,7 @@ class DurableRun:
                 self.found = self._decided(self.found, transactions)
                 self.sink = CommittingSink(transactions, say)
         for name in commits.damaged:
-            say(f"{name} is damaged: going on from the commit before it")
+            say(f"{name} is damaged: resuming from the previous commit")
         self._number = 0 if self.found is None else self.found.number
         self._files: dict[str, OutputFile] = {}
         self._recording: Recording | None = None
@@ -69,11 +69,11 @@ class DurableRun:
             return None
         if number is None:
             if newest.number > 1:
-                say("the broker does not know the last commit any more: lines may come again")
+                say("the broker has lost the last commit: lines may be written again")
             return newest
         found = newest if newest.number <= number else self._commits.newest(at_most=number)
         if found is None or found.number < number:
-            say(f"commit {number} is not there: the lines of it come again")
+            say(f"commit {number} is missing: its lines are written again")
         return found
 
     @property

@@ -46,7 +46,8 @@ def hypothesize(
     ] = None,
     at: AtOption = None,
     unsupported: Annotated[
-        bool, typer.Option("--all", help="Also answers that need facts to come alone.")
+        bool,
+        typer.Option("--all", help="Also answers without evidence, which need only future facts."),
     ] = False,
     preconditions: Annotated[
         bool,

@@ -227,7 +227,7 @@ HindsightOption = Annotated[
     bool,
     typer.Option(
         "--hindsight",
-        help="Evaluate with the whole stream known, also later facts.",
+        help="Evaluate with the whole stream known, including later facts.",
         rich_help_panel=TIMELINE,
     ),
 ]
@@ -272,7 +272,7 @@ class Layout(NamedTuple):
 
 
 AppendOption = Annotated[
-    bool, typer.Option("--append", help="Write behind what an output file holds already.")
+    bool, typer.Option("--append", help="Append to an output file that exists.")
 ]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace an output file that exists already.")
@@ -281,7 +281,7 @@ StateOption = Annotated[
     Path | None,
     typer.Option(
         "--state",
-        help="A directory for the state: the same command goes on after a crash.",
+        help="A directory for the state: the same command resumes after a crash.",
         rich_help_panel=LIVE,
     ),
 ]
@@ -289,7 +289,7 @@ WatchProgramOption = Annotated[
     bool,
     typer.Option(
         "--watch-program",
-        help="Go on with the program as it is whenever its file changes, or on SIGHUP.",
+        help="Replace the rules when the program's file changes, or on SIGHUP.",
         rich_help_panel=LIVE,
     ),
 ]
@@ -331,7 +331,7 @@ KeepOption = Annotated[
     str | None,
     typer.Option(
         "--keep",
-        help="Keep facts for so long for a program that comes later: time points or 1h.",
+        help="Keep facts at least so long for later versions of the program: 60 or 1h.",
         metavar="N",
         callback=_optional_duration,
         rich_help_panel=LIVE,

@@ -66,7 +66,7 @@ class ProgramWatch:
         try:
             change = self._replaced()
         except LarsparkError as error:
-            say("the program cannot be replaced, and the run goes on as before:")
+            say("the program cannot be replaced, and the run continues unchanged:")
             print_problems(error.problems)
             return
         if change is None:

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 def studio(
     program: Annotated[
         Path | None,
-        typer.Argument(metavar="PROGRAM", help="A program; a file that does not exist is begun."),
+        typer.Argument(
+            metavar="PROGRAM", help="A program; the file is created if it does not exist."
+        ),
     ] = None,
     stream: Annotated[
         list[str] | None,

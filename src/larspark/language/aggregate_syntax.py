@@ -223,7 +223,7 @@ def _range(piece: Piece) -> Formula:
     elif not all(isinstance(part, AtomFormula | Comparison) for part in parts) or not any(
         isinstance(part, AtomFormula) for part in parts
     ):
-        message = "behind the window of a short form stands an atom, or atoms in parentheses"
+        message = "the window of a short form is followed by an atom, or by atoms in parentheses"
         hint = "the time point is added to it; write the long form `#count{...}` for others"
         piece.report("L127", message, hint)
     return formula

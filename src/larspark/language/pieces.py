@@ -178,7 +178,7 @@ def as_formula(piece: Piece) -> Formula:
         hint = f"a predicate starts with a small letter: `{text.lstrip('_').lower()}`"
     else:
         hint = f"compare it with something: `{text} > 0`"
-    piece.report("L112", f"`{text}` is a term, and a formula is wanted here", hint)
+    piece.report("L112", f"`{text}` is a term, and a formula is expected here", hint)
     return Truth(True, piece.span)
 
 
@@ -207,7 +207,7 @@ def as_term(piece: Piece) -> Term:
             return _applied(piece)
         case TruthPiece() if piece.first.text.isascii():
             return "true" if piece.value else "false"
-    piece.report("L113", f"`{piece.text()}` is a formula, and a term is wanted here")
+    piece.report("L113", f"`{piece.text()}` is a formula, and a term is expected here")
     return 0
 
 
@@ -234,7 +234,7 @@ def as_time(piece: Piece) -> Term:
     """The piece where a time point is wanted."""
     term = as_operand(piece, "be a time")
     if isinstance(term, str):
-        message = f"`{piece.text()}` is text, and a time is wanted here"
+        message = f"`{piece.text()}` is text, and a time is expected here"
         piece.report("L124", message, capital_hint(piece))
         return 0
     if isinstance(term, float):

@@ -98,4 +98,4 @@ class Source:
             self.text = self.text.encode("utf-8", "replace").decode("utf-8")
             self.lines = self.text.split("\n")
             span = Span(self.name, line, column, line, column + 1)
-            self.report("L101", "the text holds half of a character", span)
+            self.report("L101", "the text holds a lone surrogate", span)

@@ -67,7 +67,7 @@ def report_missing_dot(last: Token, following: Token | None = None, indented: bo
     if rest.startswith("%") and rest.endswith("."):
         hint = "`%` starts a comment; the remainder of a division is written `X mod Y`"
     elif following is not None and indented:
-        hint = f"put a `.` here, or a `,` if the rule goes on with `{_shortened(following.text)}`"
+        hint = f"put a `.` here, or a `,` if the rule continues with `{_shortened(following.text)}`"
     source.report("L105", "the statement has no `.` at its end", span, hint)
 
 

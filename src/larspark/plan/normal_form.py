@@ -92,7 +92,7 @@ class FormulaReader:
         self._steps += position is not None
         if self._steps > _STEPS_LIMIT or len(scope) > _WINDOWS_LIMIT:
             hint = "give parts of it a name, by rules of their own"
-            raise cannot("take a formula apart that nests so deeply", formula.span, hint)
+            raise cannot("evaluate a formula that nests so deeply", formula.span, hint)
         match formula:
             case AtomFormula(atom):
                 return self._here(atom, scope, position, negated, formula.span)

@@ -136,7 +136,7 @@ class History:
     def check(self, at: int) -> None:
         """Refuse a time point from which something that was forgotten could be seen."""
         if not self.sees_all(at, self._lookback):
-            message = f"what could be seen at {at} is not kept any more"
+            message = f"what could be seen at {at} is no longer kept"
             raise LarsparkError(Problem("L409", message))
 
     def sees_all(self, at: int, lookback: Lookback) -> bool:

@@ -93,7 +93,7 @@ class Settings(NamedTuple):
     until: int | None = None
     # Evaluate after every element (a tick), not only after every time point.
     push: bool = False
-    # So many seconds may an evaluation take; after that the output before it stands.
+    # So many seconds may an evaluation take; after that the previous output is kept.
     time_limit: float | None = None
     # Keep grounding and solver from one evaluation to the next.
     incremental: bool = False

@@ -113,7 +113,7 @@ def test_a_connection_that_breaks_is_made_again_and_a_cut_line_is_counted():
     assert (traffic.cut, traffic.connections) == (1, 3)
     assert traffic.breaks in (2, 3)
     assert said[0] == (
-        f"lost the connection to tcp://127.0.0.1:{port}: the other side closed it; trying again"
+        f"lost the connection to tcp://127.0.0.1:{port}: the peer closed it; trying again"
     )
 
 

@@ -124,7 +124,7 @@ def test_a_time_limit_keeps_the_answer_before_and_says_so(ask: Terminal) -> None
     held = ["housed(1)", "place(1,1)"]
     assert code == 0
     assert lines == [{"t": 1, "atoms": held}, {"t": 2, "atoms": held}, {"t": 3, "atoms": []}]
-    assert "the evaluation at 2 took longer than 0.3 s: the output before it stands" in said
+    assert "the evaluation at 2 took longer than 0.3 s: the previous output is kept" in said
     code, lines, said = ask(pigeons, events, "models", "--at", "2", "--time-limit", "0.3")
     assert (code, lines) == (1, [])
     assert "L412: the answer streams at 2 take longer than 0.3 s" in said

@@ -166,7 +166,7 @@ def test_grounding_ends_with_the_time_and_works_again_when_there_is_less_to_do(
     first, second, third = [point.atoms for point in engine.advance(2).points()]
     assert first == second != third
     assert len(third or ()) == 1
-    assert any("the output before it stands" in note for note in engine.notes)
+    assert any("the previous output is kept" in note for note in engine.notes)
 
 
 def test_a_head_that_needs_an_end_of_time_says_so() -> None:

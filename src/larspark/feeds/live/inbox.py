@@ -179,7 +179,7 @@ def keep_connected(
         before = traffic.connections
         try:
             talk()
-            why = "the other side closed it"
+            why = "the peer closed it"
             failed = False
         except (OSError, UnicodeError) as error:
             # UnicodeError: a host name that is not valid is refused before it is looked up.

@@ -234,7 +234,7 @@ def _still_there(link: socket.socket) -> None:
     """Raise if the other side has closed the connection, before more is sent."""
     while select.select([link], [], [], 0)[0]:
         if not link.recv(1 << 12):
-            raise ConnectionError("the other side closed it")
+            raise ConnectionError("the peer closed it")
 
 
 class TcpFanOut:

@@ -286,7 +286,7 @@ class SteppingEngine(ABC):
         except TimeLimitError:
             self._add_note(
                 f"the evaluation at {t} took longer than {self._settings.time_limit:g} s: "
-                "the output before it stands"
+                "the previous output is kept"
             )
             return frozenset(Element(t, atom) for atom in self._previous)
 

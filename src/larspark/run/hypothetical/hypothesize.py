@@ -153,7 +153,7 @@ class Now:
         """The answers, ranked; available until time advances."""
         if self._answers is None:
             if self._hypotheses.time != self.t:
-                message = f"the answers at {self.t} are gone: time went on"
+                message = f"the answers at {self.t} are no longer available: time has advanced"
                 raise LarsparkError(Problem("L408", message))
             self._answers = tuple(self._hypotheses.answers())
         return self._answers
