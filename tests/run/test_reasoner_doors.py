@@ -243,6 +243,19 @@ def test_the_history_of_a_tuple_window_keeps_what_the_window_counts() -> None:
         reasoner.explain("q(900)", at=900)
 
 
+def test_a_history_without_bound_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("larspark.api.reasoner._MOST_KEPT", 50)
+    reasoner = lp.Reasoner("q(X) :- [#2 by K] some p(X, K).")
+    for t in range(1, 200):
+        reasoner.append(t, [("p", f"n{t}", t % 3), ("p", t, 0)])
+        list(reasoner.advance(t))
+        if t == 20:
+            assert reasoner.explain("q(n20)").holds
+    assert len(list(reasoner._history.elements())) == 50
+    with pytest.raises(LarsparkError, match="L409"):
+        reasoner.explain("q(n199)")
+
+
 def test_rows_before_the_first_time_point_of_a_driver_count() -> None:
     """Text that no row program compares in compiled code, arithmetic, and growth of all stores."""
     compile_at_once()

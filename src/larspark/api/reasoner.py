@@ -42,6 +42,10 @@ Fact: TypeAlias = Atom | str | tuple[Constant, ...]
 # Texts of atoms are parsed once, as long as there are not too many.
 _TEXTS_KEPT = 10_000
 
+# So many facts are kept for explanations and other rules where the program looks back without
+# bound and nothing else is asked for: about 20 MB.
+_MOST_KEPT = 100_000
+
 
 class Reasoner:
     """A program evaluated on a stream that arrives piece by piece."""
@@ -70,7 +74,8 @@ class Reasoner:
         self.session = Session(*prepared, engine, settings)
         kept = None if keep is None else duration_option(keep, self.program.tick)
         lookback = prepared.checked.lookback
-        self.session.history = History(lookback, first, kept, saved=keep is not None)
+        saved = keep is not None
+        self.session.history = History(lookback, first, kept, most=_MOST_KEPT, saved=saved)
         # What held at the last answer, where the engine does not say what changed.
         self._last: AbstractSet[Atom] = frozenset()
         # The time point of the last answer when the rules were replaced, and what held by then.

@@ -47,6 +47,14 @@ class Disk:
         finally:
             os.close(descriptor)
 
+    def make_directory(self, directory: Path) -> None:
+        """A directory, with all above it, whose names are on the disk."""
+        if directory.is_dir():
+            return
+        self.make_directory(directory.parent)
+        directory.mkdir(exist_ok=True)
+        self.sync_directory(directory.parent)
+
     def replace(self, path: Path, data: bytes) -> None:
         """Write a file that is either the old one or, on the disk, the new one as a whole.
 

@@ -61,6 +61,21 @@ class DurableRun:
         self._drain: Callable[[], None] = _nothing
         self._progress: object = None
         self._due = 0.0
+        # When the last commit was made by this process, and its size in bytes.
+        self.committed_at: float | None = None
+        self.state_bytes = 0
+
+    @property
+    def number(self) -> int:
+        """The number of the last commit."""
+        return self._number
+
+    @property
+    def overdue(self) -> float:
+        """For how many seconds there has been something to commit beyond the usual time."""
+        if self.committed_at is None or self._stream.progress == self._progress:
+            return 0.0
+        return max(0.0, time.monotonic() - self._due)
 
     def _decided(self, newest: Commit | None, sink: DurableSink) -> Commit | None:
         """The commit that counts: the last one whose lines the sink has committed, too."""
@@ -160,10 +175,11 @@ class DurableRun:
             finished,
             self._session.save(),
         )
-        self._commits.write(commit, self._session.identity)
+        self.state_bytes = self._commits.write(commit, self._session.identity)
         if self.sink is not None:
             self.sink.commit(self._number, self._stream.offsets)
         self._stream.committed()
+        self.committed_at = time.monotonic()
 
 
 def _nothing() -> None:

@@ -103,8 +103,14 @@ FormOption = Annotated[
 OutputOption = Annotated[
     str | None,
     typer.Option(
-        "--output", "-o", help="Where to write: a file, -, or tcp://, mqtt://, kafka://..."
+        "--output",
+        "-o",
+        help="Where to write: a file, -, tcp://, mqtt://, kafka://, https://, exec:COMMAND.",
     ),
+]
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(help="Serve metrics for Prometheus and /healthz at a port, such as :9464."),
 ]
 BackgroundFiles = Annotated[
     list[str] | None,

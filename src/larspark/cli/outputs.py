@@ -9,7 +9,7 @@ import typer
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.durable_run import DurableRun
-from larspark.cli.options import Where
+from larspark.cli.options import Form, Where
 from larspark.feeds.live import Recording, Sink, is_live
 from larspark.feeds.output_file import Existing, OutputFile
 from larspark.feeds.time_format import TimeFormat
@@ -50,11 +50,11 @@ class Outputs:
 
     @contextmanager
     def recording(
-        self, path: Path, times: TimeFormat, durable: DurableRun | None
+        self, path: Path, times: TimeFormat, start: int | None, durable: DurableRun | None
     ) -> Iterator[Recording]:
-        """The file that the facts of a live run are recorded in."""
+        """The file that the facts of a live run are recorded in, from its first time point on."""
         with closing(self.file("record", path, durable)) as file:
-            recording = Recording(file, times)
+            recording = Recording(file, times, start)
             if durable is not None:
                 durable.add_recording(recording)
             yield recording
@@ -65,6 +65,18 @@ def _is_same(path: Path, other: Path) -> bool:
         return os.path.samefile(path, other)
     except (OSError, ValueError):
         return os.path.abspath(path) == os.path.abspath(other)
+
+
+def check_output(place: str | None, form: Form, *, hypothetical: bool) -> None:
+    """Refuse a command for anything but changes."""
+    if (
+        place is not None
+        and place.startswith("exec:")
+        and (form is not Form.CHANGES or hypothetical)
+    ):
+        raise typer.BadParameter(
+            "--output exec: is for --as changes: the command gets each of them"
+        )
 
 
 def check_state(

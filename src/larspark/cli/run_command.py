@@ -14,6 +14,7 @@ from larspark.cli.app import app, end_at_once
 from larspark.cli.durable_run import durable_answers, durable_run
 from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
 from larspark.cli.live_run import Watch, flushed, open_live, parse_every, report_end
+from larspark.cli.metrics import Metrics, parse_metrics, served_metrics
 from larspark.cli.options import (
     AllowPathOption,
     AppendOption,
@@ -41,6 +42,7 @@ from larspark.cli.options import (
     MapOption,
     MaxMemoryOption,
     MaxRowsOption,
+    MetricsOption,
     Mode,
     OnErrorOption,
     OutputOption,
@@ -63,7 +65,7 @@ from larspark.cli.options import (
     ZoneOption,
     bytes_of,
 )
-from larspark.cli.outputs import Outputs, check_state
+from larspark.cli.outputs import Outputs, check_output, check_state
 from larspark.cli.program_watch import ProgramSource, begin_watch, check_watch, program_watch
 from larspark.cli.spark_run import answers_on_spark
 from larspark.feeds.live import is_live
@@ -122,6 +124,7 @@ def run(
     time_limit: TimeLimitOption = None,
     max_memory: MaxMemoryOption = None,
     max_rows: MaxRowsOption = None,
+    metrics: MetricsOption = None,
     incremental: IncrementalOption = False,
     mapping: MapOption = None,
     stream_format: FormatOption = None,
@@ -173,6 +176,7 @@ def run(
         _check_hypothetical(form, mode, where, hindsight)
     if limit is not None and not (hypothetical and form is Form.POINTS):
         raise typer.BadParameter("--limit is for --hypothetical and points")
+    check_output(output, form, hypothetical=hypothetical)
     check_state(state, where, place, hypothetical=hypothetical, hindsight=hindsight)
     inputs = [str(program), *(split_name(s)[1] for s in (*stream, *(background or ())))]
     files = Outputs(append=append, overwrite=overwrite, inputs=inputs)
@@ -196,6 +200,7 @@ def run(
         lateness=lateness,
         durable=durable,
     )
+    metrics_at = parse_metrics(metrics, live=live_source is not None)
     if live_source is not None and where is Where.SPARK:
         raise typer.BadParameter("a live run is local; `larspark.spark.stream` is for Spark")
     source = live_source or open_stream(
@@ -264,7 +269,10 @@ def run(
             if record is not None:
                 # Timestamps can be read again only where the program has a tick.
                 replayable = written if tick is not None else POINTS
-                seen.append(stack.enter_context(files.recording(record, replayable, durable)).add)
+                recording = files.recording(record, replayable, settings.start, durable)
+                seen.append(stack.enter_context(recording).add)
+            numbers = Metrics(live_source, session, out, durable)
+            stack.enter_context(served_metrics(metrics_at, numbers))
             answers = live(session, live_source, to=last, hindsight=hindsight, seen=seen)
             pieces = flushed(answers, out)
         pieces = budget.counted(pieces, session)

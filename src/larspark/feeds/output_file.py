@@ -33,6 +33,8 @@ class OutputFile:
         self._disk = disk or Disk()
         self._waiting: list[bytes] = []
         self._size = 0
+        # Whether the name of the file may not be on the disk yet.
+        self._is_new = not path.exists()
         flags = os.O_WRONLY | os.O_CREAT
         if length is None and existing is Existing.OVERWRITE:
             flags |= os.O_TRUNC
@@ -81,6 +83,9 @@ class OutputFile:
         self.flush()
         try:
             self._disk.sync(self._descriptor)
+            if self._is_new:
+                self._disk.sync_directory(self._path.parent)
+                self._is_new = False
         except OSError as error:
             raise self._unwritable(error) from None
         return self.length

@@ -95,7 +95,7 @@ class Commits:
     def locked(self) -> Iterator[None]:
         """Keep other runs away from the directory, which is made if it is not there."""
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            self._disk.make_directory(self._directory)
             descriptor = os.open(self._directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise self._unusable(error) from None
@@ -126,16 +126,18 @@ class Commits:
             raise refused(f"no commit in {self._directory} is undamaged")
         return None
 
-    def write(self, commit: Commit, program: str) -> None:
-        """Write a commit, and remove the oldest ones."""
+    def write(self, commit: Commit, program: str) -> int:
+        """Write a commit, and remove the oldest ones; returns its size in bytes."""
         name = f"commit-{commit.number:012}.state"
+        data = commit.to_bytes(program)
         try:
-            self._disk.replace(self._directory / name, commit.to_bytes(program))
+            self._disk.replace(self._directory / name, data)
         except OSError as error:
             raise self._unusable(error) from None
         for path in self._files()[:-_KEPT]:
             with suppress(OSError):
                 path.unlink()
+        return len(data)
 
     def _files(self) -> list[Path]:
         """The files of commits, the oldest first."""

@@ -46,7 +46,8 @@ class History:
 
     That is what lies within the lookback in time, and as many tuples before that as windows count.
     With `keep` it is at least what lies so many time points back, and that alone if the lookback
-    has no bound. If it is `saved`, it is part of saved states.
+    has no bound, as that of windows that count tuples by group. Without, `most` elements are kept
+    for such a lookback, or all. If it is `saved`, it is part of saved states.
     """
 
     def __init__(
@@ -55,10 +56,12 @@ class History:
         start: int | None = None,
         keep: int | None = None,
         *,
+        most: int | None = None,
         saved: bool = False,
     ) -> None:
         self.keep = keep
         self.saved = saved
+        self._most = most
         self._start = start
         self._heard: int | None = None
         self._batches: deque[_Kept] = deque()
@@ -81,6 +84,7 @@ class History:
             _Kept(kept.batch, count, kept.encoded)
             for kept, count in zip(self._batches, counts, strict=False)
         )
+        self._held = sum(len(kept.batch) for kept in self._batches)
 
     def _counts(self) -> Iterator[int]:
         """How many tuples each batch has that none before it has."""
@@ -109,6 +113,12 @@ class History:
         if batch.first_t is not None:
             before = batches[-1].batch.last_t if batches else None
             batches.append(_Kept(batch, _count(batch, before) if self._tuples else 0))
+            self._held += len(batch)
+        if self._most is not None and None in (self._time, self._tuples):
+            while self._held > self._most and len(batches) > 1:
+                gone = batches.popleft().batch
+                self._held -= len(gone)
+                self.forget_up_to(gone.last_t)
         if answered is None or self._time is None or self._tuples is None or not batches:
             return
         floor, first_t = answered - self._time, batches[0].batch.last_t
@@ -120,6 +130,7 @@ class History:
             self._old += 1
         while self._old and self._old_tuples >= self._tuples:
             gone = batches.popleft().batch
+            self._held -= len(gone)
             self.forget_up_to(gone.last_t)
             self._old -= 1
             if self._old:

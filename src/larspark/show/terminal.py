@@ -98,6 +98,7 @@ class Writer:
 
     def __init__(self, out: IO[str] | OutputFile | Sink, people: bool) -> None:
         self.people = people
+        self.lines = 0
         self._out = out
         self._console = Console(highlight=False, soft_wrap=True, emoji=False) if people else None
 
@@ -108,6 +109,7 @@ class Writer:
 
     def line(self, text: str) -> None:
         """Write a line; for a terminal it may contain Rich markup, but no control characters."""
+        self.lines += 1
         if self._console is not None:
             status_line.clear()
             self._console.print(printable(text))

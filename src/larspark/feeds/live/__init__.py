@@ -1,4 +1,4 @@
-"""Live sources and sinks: standard input, TCP, MQTT, Kafka, files that grow."""
+"""Live sources and sinks: standard input, TCP, MQTT, Kafka, web addresses, files that grow."""
 
 from larspark.feeds.live.address import DurableSink
 from larspark.feeds.live.live_stream import LiveStream

@@ -13,14 +13,15 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live.inbox import Inbox, Traffic
 from larspark.feeds.reading import Refused
 
-STANDARD, FILE = "-", ""
+STANDARD, FILE, EXEC = "-", "", "exec"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
     """The parts of `scheme://user:password@host:port/path`.
 
-    The scheme of `-` is `STANDARD`, that of a path is `FILE`. `text` has no password.
+    The scheme of `-` is `STANDARD`, that of a path `FILE`, and that of `exec:command` is `EXEC`.
+    `text` has no password.
     """
 
     text: str
@@ -40,6 +41,8 @@ def parse_address(text: str) -> Address:
     """
     if text == "-":
         return Address(text, STANDARD)
+    if text.startswith(f"{EXEC}:"):
+        return Address(text, EXEC, path=text.removeprefix(f"{EXEC}:"))
     if "://" not in text:
         return Address(text, FILE, path=text)
     scheme, _, rest = text.partition("://")

@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -100,7 +101,8 @@ class MqttSubscriber:
 
     A message is acknowledged when its lines are in the queue, so a full queue delays the next
     message. The session is persistent: the broker keeps messages published during a break. A
-    broker that has lost the session is counted.
+    broker that has lost the session is counted. A session may be without a subscription, if the
+    connection broke before the broker confirmed it.
     """
 
     def __init__(self, place: MqttPlace, retry: bool, owner: str | None = None) -> None:
@@ -110,6 +112,7 @@ class MqttSubscriber:
         # A missing package is reported here, not in the reader thread.
         self._client = make_client(place, name=self._client_name, clean=False)
         self._refusal: LarsparkError | None = None
+        # Whether the session has the subscription, as far as the broker has confirmed it.
         self._subscribed = False
 
     def read(self, inbox: Inbox, traffic: Traffic) -> None:
@@ -123,14 +126,17 @@ class MqttSubscriber:
             traffic.up(place.name)
             if not flags.session_present:
                 traffic.forgotten += traffic.breaks > 0
+                self._subscribed = False
                 self._lost_session(traffic)
-                client.subscribe(place.topic, QOS)
             else:
                 self._found_session(traffic)
+            if not self._subscribed:
+                client.subscribe(place.topic, QOS)
 
         def on_subscribe(_: Client, __: Any, ___: int, reasons: Any, ____: Any) -> None:
             if any(reason.is_failure for reason in reasons):
                 self._refuse("the broker refuses the subscription")
+            self._subscribed = True
             traffic.say(f"subscribed to {place.name}")
 
         def on_message(_: Client, __: Any, message: MQTTMessage) -> None:
@@ -186,7 +192,6 @@ class MqttSubscriber:
 
     def _leave(self) -> None:
         """Receive messages in flight, then end the session at the broker."""
-        self._subscribed = True
         self._client.unsubscribe(self._place.topic)
         with suppress(OSError):
             for _ in range(_FAREWELL_ROUNDS):
@@ -212,9 +217,10 @@ class _Message(NamedTuple):
     digest: str
 
 
-# Messages that were acknowledged so many commits ago may be delivered again after a crash: the
-# acknowledgement may not have reached the broker.
+# Messages that were acknowledged so many commits and seconds ago, on a connection that is still
+# there, may be delivered again: the acknowledgement may not have reached the broker.
 _REMEMBERED_COMMITS = 3
+_REMEMBERED_SECONDS = 2.0
 
 
 class DurableSubscriber(MqttSubscriber):
@@ -233,20 +239,23 @@ class DurableSubscriber(MqttSubscriber):
         self._unacknowledged: deque[_Message] = deque()
         # What was committed and acknowledged lately, commit by commit; and what is to be
         # acknowledged now.
-        self._committed: deque[list[_Message]] = deque(maxlen=_REMEMBERED_COMMITS)
+        self._committed: deque[tuple[float, list[_Message]]] = deque()
         self._due: list[_Message] = []
         self._resumed = False
-        # Messages of earlier processes that the broker may deliver again.
-        self._known: set[tuple[int, str]] = set()
+        self._connected = 0.0
 
     def resume(self, position: Any) -> None:
         self._resumed = True
-        self._known = {(int(packet), str(digest)) for packet, digest in position or ()}
+        earlier = [_Message(0, int(packet), QOS, str(digest)) for packet, digest in position or ()]
+        if earlier:
+            # What gave messages has the subscription.
+            self._subscribed = True
+            self._committed.append((time.monotonic(), earlier))
 
     def position(self, after: Any) -> Any:
         with self._lock:
             taken = [m for m in self._unacknowledged if m.number <= after]
-            earlier = [message for group in self._committed for message in group]
+            earlier = [message for _, group in self._committed for message in group]
         return [[m.packet, m.digest] for m in (*earlier, *taken) if m.quality]
 
     @property
@@ -264,8 +273,17 @@ class DurableSubscriber(MqttSubscriber):
             while self._unacknowledged and self._unacknowledged[0].number <= after:
                 group.append(self._unacknowledged.popleft())
             if group:
-                self._committed.append(group)
+                self._committed.append((time.monotonic(), group))
                 self._due += group
+                self._forget()
+
+    def _forget(self) -> None:
+        """Forget what the broker knows to be acknowledged."""
+        long_ago = time.monotonic() - _REMEMBERED_SECONDS
+        while len(self._committed) > _REMEMBERED_COMMITS and long_ago > max(
+            self._connected, self._committed[0][0]
+        ):
+            self._committed.popleft()
 
     def close(self) -> None:
         """Send the last acknowledgements; the session stays at the broker."""
@@ -280,11 +298,10 @@ class DurableSubscriber(MqttSubscriber):
             key = (message.mid, digest)
             with self._lock:
                 underway = {(m.packet, m.digest) for m in self._unacknowledged}
-                earlier = {(m.packet, m.digest) for group in self._committed for m in group}
+                earlier = {(m.packet, m.digest) for _, group in self._committed for m in group}
             if key in underway:
                 return False
-            if key in self._known or key in earlier:
-                self._known.discard(key)
+            if key in earlier:
                 self._client.ack(message.mid, message.qos)
                 return False
         self._number += 1
@@ -307,9 +324,11 @@ class DurableSubscriber(MqttSubscriber):
         if self._resumed:
             traffic.gap(f"the broker of {self._place.name} has lost the session of this run")
         self._resumed = True
+        self._connected = time.monotonic()
 
     def _found_session(self, traffic: Traffic) -> None:
         self._resumed = True
+        self._connected = time.monotonic()
         traffic.say(f"listening to {self._place.name}, in the session of this run")
 
     def _leave(self) -> None:

@@ -1,27 +1,37 @@
-"""The kinds of live places: `-`, `tcp://`, `mqtt://`, `kafka://`, files that grow."""
+"""The kinds of live places: `-`, connections, commands, files that grow."""
 
 from larspark.base.problems import LarsparkError, Problem
-from larspark.feeds.live.address import LivePlace, parse_address
+from larspark.feeds.live.address import EXEC, LivePlace, parse_address
+from larspark.feeds.live.command import CommandPlace
 from larspark.feeds.live.growing import FilePlace
 from larspark.feeds.live.kafka import KafkaPlace
 from larspark.feeds.live.mqtt import MqttPlace
 from larspark.feeds.live.standard_input import StandardPlace
 from larspark.feeds.live.tcp import TcpPlace
+from larspark.feeds.live.webhook import WebPlace
 from larspark.feeds.reading import Refused
 
-KINDS: tuple[type[LivePlace], ...] = (StandardPlace, FilePlace, TcpPlace, MqttPlace, KafkaPlace)
+KINDS: tuple[type[LivePlace], ...] = (
+    StandardPlace,
+    FilePlace,
+    TcpPlace,
+    MqttPlace,
+    KafkaPlace,
+    WebPlace,
+    CommandPlace,
+)
 
 _BY_SCHEME = {scheme: kind for kind in KINDS for scheme in kind.schemes}
 _FORMS = ", ".join(form for kind in KINDS for form in kind.forms)
 
 
 def is_live(text: str) -> bool:
-    """Whether this names standard input or a connection rather than a file.
+    """Whether this names standard input, a connection or a command rather than a file.
 
     >>> is_live("-"), is_live("mqtt://localhost/machines"), is_live("events.jsonl")
     (True, True, False)
     """
-    return text == "-" or "://" in text
+    return text == "-" or "://" in text or text.startswith(f"{EXEC}:")
 
 
 def parse_place(text: str) -> LivePlace:

@@ -18,24 +18,36 @@ class Recording:
     """The accepted facts in their order, and the time points that the run reached.
 
     A replay of a recording gives the answers of the run: it has the same first and last time point.
+    `start` is the first one, if it was given; a run that goes on after a crash has the one before.
     """
 
-    def __init__(self, out: OutputFile, times: TimeFormat = POINTS) -> None:
+    def __init__(
+        self, out: OutputFile, times: TimeFormat = POINTS, start: int | None = None
+    ) -> None:
         self._out = out
         self._times = times
+        self._start = start
         self.last_t: int | None = None
 
     def add(self, batch: AnyBatch) -> None:
         """Write the facts of a batch."""
         lines: list[str] = []
+        begun = batch.last_t if batch.first_t is None else batch.first_t
+        start = self._start
+        if self.last_t is None and begun is not None and start is not None and start < begun:
+            lines.append(self._bare(start))
         for t, atom, _ in batch.rows():
             lines.append(fact_line(t, atom, self._times) + "\n")
             self.last_t = t
         if batch.last_t is not None and batch.last_t != self.last_t:
-            lines.append(f'{{"t": {self._times.json(batch.last_t)}}}\n')
+            lines.append(self._bare(batch.last_t))
             self.last_t = batch.last_t
         self._out.write("".join(lines))
         self._out.flush()
+
+    def _bare(self, t: int) -> str:
+        """The line for a time point without facts."""
+        return f'{{"t": {self._times.json(t)}}}\n'
 
 
 # How long the last lines may take after the run has ended.
