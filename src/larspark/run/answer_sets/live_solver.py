@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from clingo import Control, TruthValue
+from clingo import Control, SolveHandle, TruthValue
+from clingo import Model as Solution
 from clingo.backend import Backend
 
 from larspark.base.atoms import Atom, Signature
-from larspark.run.answer_sets.solver import ModelElements, Solvable, new_control, wait
+from larspark.run.answer_sets.solver import ModelElements, Solvable, first_solution, new_control
 
 # With less garbage than this no new solver is made.
 _PATIENCE = 5_000
@@ -269,9 +270,7 @@ class LiveSolvable(Solvable):
         found = None if self.deadline is not None else self._without_choice(kept)
         if found is not None:
             return found
-        for candidate in self._candidates("opt"):
-            found = candidate
-        return found
+        return self._best()
 
     def _configure(self, opt_mode: Literal["ignore", "opt"]) -> None:
         solving: Any = self.control.configuration.solve
@@ -285,16 +284,18 @@ class LiveSolvable(Solvable):
         """
         self._configure("ignore")
         for _ in range(_FORCED_CHANGES):
-            with self.control.solve(kept, yield_=True, async_=True) as handle:
-                wait(handle, None)
-                solution = handle.model()
-                if solution is not None:
-                    return self._read(solution)
-                core = handle.core()
+            found, core = first_solution(self.control, kept, None, self._found_or_core)
+            if found is not None:
+                return found
             if len(core) != 1 or core[0] not in kept:
                 return None
             kept[kept.index(core[0])] *= -1
         return None
+
+    def _found_or_core(
+        self, handle: SolveHandle, solution: Solution | None
+    ) -> tuple[ModelElements | None, list[int]]:
+        return (None, handle.core()) if solution is None else (self._read(solution), [])
 
 
 def _mentioned(rule: LiveRule) -> tuple[int, ...]:

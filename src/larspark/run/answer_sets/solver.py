@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from clingo import Control, SolveHandle
 from clingo import Model as Solution
@@ -25,7 +25,12 @@ CANDIDATE_LIMIT = 100_000
 # How long a signal may wait while the solver works.
 _SIGNAL_SECONDS = 0.1
 
+# A search with fewer conflicts takes less time than starting a thread for it.
+_SHORT_SEARCH = "200,umax"
+_ANY_SEARCH = "umax,umax"
+
 ModelElements: TypeAlias = frozenset[Element]
+T = TypeVar("T")
 
 
 class TimeLimitError(Exception):
@@ -35,24 +40,51 @@ class TimeLimitError(Exception):
 def new_control(models: int = 0) -> Control:
     """A solver for so many models (0: all) that says nothing on the terminal.
 
-    Cores find the closest model without trying all combinations of independent choices.
+    Cores find the closest model without trying all combinations of independent choices. Searches
+    end after a few conflicts, unless they run in a thread (`in_thread`).
     """
-    options = [str(models), "--opt-strategy=usc", "--warn=none"]
+    options = [str(models), "--opt-strategy=usc", "--warn=none", f"--solve-limit={_SHORT_SEARCH}"]
     return Control(options, logger=_swallow, message_limit=0)
 
 
 def is_satisfiable(control: Control, assumptions: Sequence[int], deadline: float | None) -> bool:
     """Is there a solution under these assumptions?"""
-    with control.solve(assumptions, async_=True) as handle:
-        wait(handle, deadline)
-        return bool(handle.get().satisfiable)
+    return first_solution(control, assumptions, deadline, lambda _, found: found is not None)
 
 
-def wait(handle: SolveHandle, deadline: float | None) -> None:
-    """Wait for the next result of the solver, up to the deadline.
+def first_solution(
+    control: Control,
+    assumptions: Sequence[int],
+    deadline: float | None,
+    read: Callable[[SolveHandle, Solution | None], T],
+) -> T:
+    """Read the first solution under these assumptions, or None without one."""
+    if deadline is None:
+        with control.solve(assumptions, yield_=True) as handle:
+            handle.resume()
+            found = handle.model()
+            if found is not None or handle.get().unsatisfiable:
+                return read(handle, found)
+    with in_thread(control, assumptions) as handle:
+        return read(handle, _next_solution(handle, deadline))
 
-    The solver works in another thread, so that this one can handle signals such as Ctrl-C.
-    """
+
+@contextmanager
+def in_thread(
+    control: Control, assumptions: Sequence[int] = (), *, yield_: bool = True
+) -> Iterator[SolveHandle]:
+    """A search of any length in another thread: this one can handle signals such as Ctrl-C."""
+    solving: Any = control.configuration.solve
+    solving.solve_limit = _ANY_SEARCH
+    try:
+        with control.solve(assumptions, yield_=yield_, async_=True) as handle:
+            yield handle
+    finally:
+        solving.solve_limit = _SHORT_SEARCH
+
+
+def _wait(handle: SolveHandle, deadline: float | None) -> None:
+    """Wait for the next result of a search in a thread, up to the deadline."""
     while not handle.wait(_SIGNAL_SECONDS if deadline is None else _slice(deadline)):
         if deadline is not None and time.monotonic() >= deadline:
             handle.cancel()
@@ -106,11 +138,14 @@ class Solvable:
         if self.accept is not None:
             return sum(1 for _ in self.models())
         self._configure("ignore")
-        is_satisfiable(self.control, (), self.deadline)
+        with in_thread(self.control, yield_=False) as handle:
+            _wait(handle, self.deadline)
         return int(self.control.statistics["summary"]["models"]["enumerated"])
 
     def first(self) -> ModelElements | None:
         """Some answer stream; the one if there is only one."""
+        if self.accept is None:
+            return self._with()
         with closing(self.models()) as found:
             return next(found, None)
 
@@ -134,9 +169,7 @@ class Solvable:
             if self.comparable:
                 self._prefer_short(backend, literals)
         while True:
-            best: ModelElements | None = None
-            for candidate in self._candidates("opt"):
-                best = candidate
+            best = self._best()
             if best is None or self._accepts(best):
                 return best
             with self.control.backend() as backend:
@@ -183,10 +216,29 @@ class Solvable:
         first = next(found, None)
         return None if first is None else reduce(combine, found, first)
 
-    def _with(self, literal: int) -> ModelElements | None:
-        """Some answer stream in which a literal holds."""
-        with closing(self._candidates(assumptions=[literal])) as found:
-            return next(found, None)
+    def _with(self, *literals: int) -> ModelElements | None:
+        """Some answer stream in which literals hold."""
+        self._configure("ignore")
+        return first_solution(
+            self.control,
+            literals,
+            self.deadline,
+            lambda _, found: None if found is None else self._read(found),
+        )
+
+    def _best(self) -> ModelElements | None:
+        """The best candidate by the preferences that were stated."""
+        best: ModelElements | None = None
+        if self.deadline is None:
+            self._configure("opt")
+            with self.control.solve(yield_=True) as handle:
+                for solution in handle:
+                    best = self._read(solution)
+                if handle.get().exhausted:
+                    return best
+        for candidate in self._candidates("opt"):
+            best = candidate
+        return best
 
     def _sign(self, element: Element, positive: bool) -> int:
         return self.literals[element] if positive else -self.literals[element]
@@ -202,11 +254,12 @@ class Solvable:
         return False
 
     def _candidates(
-        self, opt_mode: Literal["ignore", "opt"] = "ignore", assumptions: Sequence[int] = ()
+        self, opt_mode: Literal["ignore", "opt"] = "ignore"
     ) -> Generator[ModelElements]:
         self._configure(opt_mode)
-        with closing(self._solutions(assumptions)) as solutions:
-            yield from map(self._read, solutions)
+        with in_thread(self.control) as handle:
+            while (solution := _next_solution(handle, self.deadline)) is not None:
+                yield self._read(solution)
 
     def _read(self, solution: Solution) -> ModelElements:
         if self._settled is None:
@@ -218,15 +271,11 @@ class Solvable:
     def _configure(self, opt_mode: Literal["ignore", "opt"]) -> None:
         """Look at preferences or not; only `closest` states any, and a new solver looks at them."""
 
-    def _solutions(self, assumptions: Sequence[int]) -> Generator[Solution]:
-        with self.control.solve(assumptions, yield_=True, async_=True) as handle:
-            while True:
-                handle.resume()
-                wait(handle, self.deadline)
-                solution = handle.model()
-                if solution is None:
-                    return
-                yield solution
+
+def _next_solution(handle: SolveHandle, deadline: float | None) -> Solution | None:
+    handle.resume()
+    _wait(handle, deadline)
+    return handle.model()
 
 
 def in_order(
