@@ -136,9 +136,7 @@ WITH marked AS (
   SELECT a0, t, coalesce(t - lag(t) OVER w > {window}, true) AS new
   FROM (SELECT DISTINCT a0, a1, t FROM load) WINDOW w AS (PARTITION BY a0 ORDER BY t)
 ), numbered AS (
-  SELECT a0, t, sum(new::INTEGER) OVER (
-    PARTITION BY a0 ORDER BY t ROWS UNBOUNDED PRECEDING
-  ) AS session FROM marked
+  SELECT a0, t, sum(new::INTEGER) OVER (PARTITION BY a0 ORDER BY t) AS session FROM marked
 )
 SELECT a0, count(*) AS a1, max(t) + {window} + 1 AS first, max(t) + {window} + 1 AS last
 FROM numbered GROUP BY a0, session HAVING max(t) + {window} < {last}
