@@ -131,6 +131,38 @@ def test_groups_emit_what_their_twin_emits(function: AggregateFunction, retracts
 
 
 @pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("function", ["min", "max"])
+@pytest.mark.parametrize("disorder", [0.0, 0.1])
+def test_the_best_of_a_queue(function: AggregateFunction, disorder: float) -> None:
+    """Numbers leave in the order in which they came, and sometimes one out of order."""
+    for seed in range(6):
+        random = Random(seed)
+        pair = Pair(function, retracts=True)
+        numbers = random.sample(NUMBERS, random.randint(2, 12))
+        size = random.choice([1, 2, 5, 30])
+        windows: dict[int, list[int]] = {pair.constants.code(f"g{n}"): [] for n in range(3)}
+        t = pair.clock.start
+        for _ in range(40):
+            begun, gone = [], []
+            for group, window in windows.items():
+                for _ in range(random.choice([0, 0, 1, 1, 4, size])):
+                    code = pair.constants.code(random.choice(numbers))
+                    window.append(code)
+                    begun.append([t, FOREVER, group, code])
+                while len(window) > size or (window and random.random() < 0.05):
+                    place = random.randrange(len(window)) if random.random() < disorder else 0
+                    gone.append([t, FOREVER, group, window.pop(place)])
+            for sign, rows in ((-1, gone), (1, begun)):
+                if rows:
+                    pair.receive(sign, rows)
+            pair.step(t, t)
+            if random.random() < 0.1:
+                pair.restore()
+            t += random.choice([1, 1, 1, 200])
+        assert pair.groups.size()[0] <= 3
+
+
+@pytest.mark.usefixtures("way")
 def test_changes_at_one_time_point_follow_each_other() -> None:
     pair = Pair("sum", retracts=True, width=0)
     one, two = pair.constants.code(1), pair.constants.code(0.5)

@@ -23,6 +23,7 @@ from larspark.run.interval.kernels.event_wheel import (
     NOW,
     SLOTS,
     advance_wheel,
+    reversed_list,
 )
 from larspark.run.interval.kernels.exact_sum import (
     DIGIT_COUNT,
@@ -255,13 +256,18 @@ def advance_groups(header: Ints, last: int) -> tuple[Ints, Ints, Ints, Ints]:
     start = header[START]
     drops_gone = header[FUNCTION] >= LEAST and header[RETRACTS] != 0
     while True:
-        event = advance_wheel(arrays.events, arrays.event_counts, arrays.wheels, last - start)
+        event = advance_wheel(
+            arrays.events, arrays.event_counts, arrays.wheels, last - start, drops_gone
+        )
         if event == NONE:
             break
         header[SHORTAGE] = missing_room(arrays, event)
         if header[SHORTAGE] > 0:
             arrays.wheels[arrays.event_counts[NOW] % SLOTS] = event
             break
+        if drops_gone:
+            # Numbers that leave in the order in which they came cost the least.
+            event = reversed_list(arrays.events, event)
         touched, count = _apply_list(arrays, event)
         if drops_gone:
             drop_gone(arrays, touched)

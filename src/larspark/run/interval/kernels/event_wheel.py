@@ -52,10 +52,23 @@ def schedule_event(events: Ints, counters: Ints, wheels: Ints, event: int) -> No
 
 
 @helper
-def advance_wheel(events: Ints, counters: Ints, wheels: Ints, last: int) -> int:
+def reversed_list(events: Ints, event: int) -> int:
+    """A list of events the other way round."""
+    before = NONE
+    while event != NONE:
+        following = events[event, EVENT_NEXT]
+        events[event, EVENT_NEXT] = before
+        before = event
+        event = following
+    return before
+
+
+@helper
+def advance_wheel(events: Ints, counters: Ints, wheels: Ints, last: int, ordered: bool) -> int:
     """Advance to the next time with events, not after `last`.
 
-    Returns the first event of a list, which leaves the wheel, or NONE.
+    Returns the first event of a list, which leaves the wheel, or NONE. With `ordered` the event
+    that was added last comes first.
     """
     level = 0
     while level < LEVELS:
@@ -81,6 +94,8 @@ def advance_wheel(events: Ints, counters: Ints, wheels: Ints, last: int) -> int:
         counters[NOW] = time
         if level == 0:
             return event
+        if ordered:
+            event = reversed_list(events, event)
         while event != NONE:
             following = events[event, EVENT_NEXT]
             schedule_event(events, counters, wheels, event)

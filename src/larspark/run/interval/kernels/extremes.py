@@ -7,7 +7,8 @@ one root the first child of the other.
   and leaves no later can never be the best, so it is dropped when they meet, with all below it that
   leave no later. Of numbers that leave in the order of arrival few remain.
 - Otherwise the numbers that left are a heap of their own. Where the best of both heaps are equal,
-  both are dropped. When half of a heap has left it is made anew.
+  both are dropped. When half of a heap has left it is made anew. This is for groups that numbers
+  leave out of order; for others there is `number_queue`.
 """
 
 import numpy as np
@@ -60,7 +61,8 @@ def release(nodes: Ints, counters: Ints, node: int) -> None:
 
 
 @inlined
-def _compare(nodes: Ints, node: int, other: int) -> int:
+def compare_nodes(nodes: Ints, node: int, other: int) -> int:
+    """-1, 0 or 1: the number of a node is less than another one, equal or greater."""
     return order(nodes[node, KIND], nodes[node, BITS], nodes[other, KIND], nodes[other, BITS])
 
 
@@ -74,7 +76,7 @@ def joined(nodes: Ints, counters: Ints, heap: int, other: int, direction: int, p
         return other
     if other == NONE:
         return heap
-    better = _compare(nodes, heap, other) * direction
+    better = compare_nodes(nodes, heap, other) * direction
     if better < 0 or (better == 0 and nodes[heap, LEAVES] < nodes[other, LEAVES]):
         heap, other = other, heap
     if prunes:
@@ -85,7 +87,7 @@ def joined(nodes: Ints, counters: Ints, heap: int, other: int, direction: int, p
         while (
             child != NONE
             and nodes[child, LATEST] <= nodes[other, LEAVES]
-            and _compare(nodes, child, other) * direction <= 0
+            and compare_nodes(nodes, child, other) * direction <= 0
         ):
             nodes[heap, CHILD] = nodes[child, NEXT]
             release(nodes, counters, child)

@@ -23,14 +23,16 @@ NUMBERS = 4  # tuples whose first component is a number
 FLOATS = 5  # numbers that are floats
 HIGH, LOW = 6, 7  # the sum of all integers is HIGH * 2**32 + LOW
 FLOAT_SUM = 8  # the line of the sum of all floats, or NONE
-HEAP = 9  # the numbers, of a minimum or maximum
-GONE = 10  # those of them that left
+HEAP = 9  # the numbers, of a minimum or maximum: the best one, or NONE
+GONE = 10  # those of them that left, if they are a heap
 GONE_COUNT = 11
-WAKE = 12  # when the best number leaves, if that is scheduled, or NONE
-PRESENT = 13  # was it emitted that there is a tuple?
-VALUE_KIND, VALUE = 14, 15  # the value that was emitted
-RUN, PRESENT_LINE, VALUE_LINE = 16, 17, 18  # the open rows of this run, and its number
-GROUP_KEYS = 19
+OLDEST = 12  # the oldest of them if they are a queue, or NONE
+NEWEST, LAST_BEST = 13, 14  # the ends of its lists
+WAKE = 15  # when the best number leaves, if that is scheduled, or NONE
+PRESENT = 16  # was it emitted that there is a tuple?
+VALUE_KIND, VALUE = 17, 18  # the value that was emitted
+RUN, PRESENT_LINE, VALUE_LINE = 19, 20, 21  # the open rows of this run, and its number
+GROUP_KEYS = 22
 UNTOUCHED = -2
 
 # Counters in the header.
@@ -119,7 +121,7 @@ def find_group(arrays: GroupArrays, lines: Ints, line: int, first: int) -> int:
         groups[group, column] = 0
     groups[group, GROUP_NEXT] = heads[bucket]
     heads[bucket] = group
-    for column in (FLOAT_SUM, HEAP, GONE, WAKE):
+    for column in (FLOAT_SUM, HEAP, GONE, OLDEST, WAKE):
         groups[group, column] = NONE
     groups[group, TOUCHED] = UNTOUCHED
     groups[group, VALUE_KIND] = NO_VALUE

@@ -65,6 +65,12 @@ from larspark.run.interval.kernels.group_table import (
     sum_of,
 )
 from larspark.run.interval.kernels.layout import FOREVER, NONE, Ints
+from larspark.run.interval.kernels.number_queue import (
+    is_queue,
+    make_heap,
+    pop_number,
+    push_number,
+)
 
 # The data of an event: the group, the kind of the number and what happens; the bits of the number;
 # and, if tuples are not retracted, the last time of a tuple that joins.
@@ -104,6 +110,14 @@ def _apply_number(arrays: GroupArrays, group: int, kind: int, bits: int, sign: i
     if function >= LEAST:
         nodes, counts = arrays.nodes, arrays.node_counts
         direction = 1 if function == LARGEST else -1
+        if is_queue(arrays, group):
+            if sign > 0:
+                node = new_node(nodes, counts, kind, bits, FOREVER)
+                push_number(arrays, group, node, direction)
+                return
+            if pop_number(arrays, group, kind, bits):
+                return
+            make_heap(arrays, group, direction)
         node = new_node(nodes, counts, kind, bits, FOREVER)
         column = HEAP if sign > 0 else GONE
         groups[group, column] = joined(nodes, counts, groups[group, column], node, direction, False)

@@ -26,6 +26,7 @@ from larspark.run.interval.kernels.group_table import (
     LEAST,
     LOW,
     NUMBERS,
+    OLDEST,
     PRESENT,
     START,
     TUPLES,
@@ -44,6 +45,7 @@ from larspark.run.interval.kernels.group_values import (
     knows_ends,
 )
 from larspark.run.interval.kernels.layout import NONE, Ints
+from larspark.run.interval.kernels.number_queue import push_number
 
 # Columns of the lines before the keys.
 SAVED_GROUP = (TUPLES, NUMBERS, FLOATS, HIGH, LOW, PRESENT, VALUE_KIND, VALUE)
@@ -54,9 +56,11 @@ MEMBER_KIND, MEMBER_NUMBER, MEMBER_LAST, MEMBER_COLUMNS = 0, 1, 2, 3
 @helper
 def _take_members(arrays: GroupArrays, group: int, lines: Ints, count: int) -> int:
     groups, nodes = arrays.groups, arrays.nodes
-    node = groups[group, HEAP]
+    is_heap = groups[group, OLDEST] == NONE
+    node = groups[group, HEAP if is_heap else OLDEST]
     while node != NONE:
-        node = first_leaf(nodes, node)
+        if is_heap:
+            node = first_leaf(nodes, node)
         lines[count, MEMBER_KIND] = nodes[node, KIND]
         lines[count, MEMBER_NUMBER] = nodes[node, BITS]
         lines[count, MEMBER_LAST] = nodes[node, LEAVES]
@@ -110,10 +114,13 @@ def _load_members(arrays: GroupArrays, lines: Ints) -> None:
         group = find_group(arrays, lines, line, MEMBER_COLUMNS)
         kind, bits = lines[line, MEMBER_KIND] & 1, lines[line, MEMBER_NUMBER]
         node = new_node(arrays.nodes, arrays.node_counts, kind, bits, lines[line, MEMBER_LAST])
-        groups[group, HEAP] = joined(
-            arrays.nodes, arrays.node_counts, groups[group, HEAP], node, direction, prunes
-        )
-        groups[group, NUMBERS] += int(not prunes)
+        if prunes:
+            groups[group, HEAP] = joined(
+                arrays.nodes, arrays.node_counts, groups[group, HEAP], node, direction, prunes
+            )
+        else:
+            push_number(arrays, group, node, direction)
+            groups[group, NUMBERS] += 1
 
 
 @helper
