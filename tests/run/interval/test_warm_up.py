@@ -75,3 +75,17 @@ def test_without_numba_there_is_nothing_to_compile(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("larspark.cli.warm_command.numba_is_there", lambda: False)
     with pytest.raises(LarsparkError, match="kernels are compiled with numba"):
         CliRunner().invoke(app, ["warm"], catch_exceptions=False)
+
+
+def test_helpers_of_modules_that_are_imported_late_are_compiled_too() -> None:
+    numba = pytest.importorskip("numba")
+    assert kernels.numba_is_there()
+
+    @kernels.helper
+    def twice(number: int) -> int:
+        return 2 * number
+
+    def run(number: int) -> int:
+        return twice(number) + 1
+
+    assert numba.njit(run)(20) == 41

@@ -51,7 +51,7 @@ class _Registry:
     def __init__(self) -> None:
         self.kernels: list[Kernel[..., Any]] = []
         self.listener: Listener | None = None
-        self.helpers: dict[Callable[..., Any], dict[str, object]] = {}
+        self.helpers: dict[Callable[..., Any], Mapping[str, object]] = {}
         self.seconds = 0.0
         self.background: BackgroundCompiler | None = BackgroundCompiler()
         # Kernels that were not in the cache when they were needed, and those that are now.
@@ -59,6 +59,7 @@ class _Registry:
         self.arrived: set[str] = set()
         self._njit: Callable[..., Any] | None = None
         self._typeof: Callable[[object], Any] | None = None
+        self._register: Callable[..., Any] | None = None
         self._missing = False
         self._has_complained = False
 
@@ -102,7 +103,13 @@ class _Registry:
         warnings.filterwarnings("ignore", category=NumbaIRAssumptionWarning)
         for function, options in self.helpers.items():
             register_jitable(**options)(function)
-        self._njit, self._typeof = njit, typeof
+        self._njit, self._typeof, self._register = njit, typeof, register_jitable
+
+    def add_helper(self, function: Callable[..., Any], options: Mapping[str, object]) -> None:
+        """Let kernels call a function; its module may be imported after Numba was loaded."""
+        self.helpers[function] = options
+        if self._register is not None:
+            self._register(**options)(function)
 
     def await_kernel(self, name: str) -> None:
         """Inform the listener of a kernel that is being compiled."""
@@ -274,17 +281,17 @@ def filling(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result
 
 def helper(function: Function) -> Function:
     """Let kernels call a function that allocates no arrays. Long loops belong into one."""
-    _registry.helpers[function] = _WITHOUT_REFCOUNTS
+    _registry.add_helper(function, _WITHOUT_REFCOUNTS)
     return function
 
 
 def maker(function: Function) -> Function:
     """Let kernels call a function that allocates arrays."""
-    _registry.helpers[function] = {"inline": "never"}
+    _registry.add_helper(function, {"inline": "never"})
     return function
 
 
 def inlined(function: Function) -> Function:
     """Let kernels call a small function that is inlined."""
-    _registry.helpers[function] = {"inline": "always"}
+    _registry.add_helper(function, {"inline": "always"})
     return function
