@@ -35,7 +35,7 @@ def test_a_program_that_joins_on_two_arguments_is_cut_by_time_or_in_parts() -> N
         "stages   1",
         "         1. derives p/1, q/1, by key: a/2 by argument 1, p/1 by argument 1",
         "            q/1: several shards derive parts of it, which are merged",
-        "         a live stream has no stages: it runs in one shard",
+        "         a live stream runs in one shard, unless `shards` asks for the stages",
         "by time  yes: an answer looks back 3 time points at most",
         "         a slice of history also reads the 3 time points before it",
         "         with hindsight answers look ahead, and history is not cut by time",
@@ -118,7 +118,7 @@ def test_stages_are_told_with_what_is_spread_anew_and_the_rule_that_begins_them(
         "            quiet/0 of stage 2 is broadcast to all shards",
         "            line 4, `calm(H) :- open(H), not alarm(H).`: it has to wait until all shards "
         "have derived `alarm/1`",
-        "         a live stream has no stages: it runs in one shard",
+        "         a live stream runs in one shard, unless `shards` asks for the stages",
         "by time  no",
         "         line 6, `rest(H) :- [*] some open(H), quiet.`: it looks for `open(H)` in the "
         "whole past; a window such as `[60]` bounds that",

@@ -60,6 +60,7 @@ class PassingOperator(ShardOperator):
         state = (payload * (self._state_bytes // len(payload) + 1))[: self._state_bytes]
         return StepResult(
             rows=schema("intervals", "count").empty_table(),
+            sent=(),
             facts=sum(segment.table.num_rows for segment in segments),
             late=0,
             late_so_far=0,
@@ -88,7 +89,7 @@ def passed(facts: DataFrame, state_bytes: int) -> DataFrame:
         on_program_change="refuse",
     )
     operator = PassingOperator(stream_job.text(), state_bytes)
-    return answers([StreamInput(facts, (source.shape,))], stream_job, operator)
+    return answers([StreamInput(facts, (source.shape,))], SHARDS, [(stream_job, operator)])
 
 
 MAPPING = "t -> temp(a0, a1)"

@@ -107,6 +107,10 @@ def submit(
     shards: Annotated[
         int, typer.Option(min=1, help="Partitions of the state: the cores of the executors.")
     ] = 8,
+    in_stages: Annotated[
+        bool,
+        typer.Option("--in-stages", help="Run a stream without a common key in stages."),
+    ] = False,
     conf: Annotated[
         list[str] | None, typer.Option(help="A setting of Spark: NAME=VALUE, several times.")
     ] = None,
@@ -146,6 +150,7 @@ def submit(
             logging.getLogger("larspark.stream").setLevel(logging.INFO)
             options["watermark"] = int(watermark) if watermark.isdecimal() else watermark
             options["form"] = form.value
+            options["shards"] = shards if in_stages else None
             trigger = Trigger(until_empty, every)
             run_stream(spark, loaded, facts, answers, options, trigger, files_per_batch)
     finally:

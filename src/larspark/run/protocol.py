@@ -176,8 +176,14 @@ class StageEngine(Engine, Protocol):
     ) -> None:
         """Before the first answer: rows that other stages derive, and the predicates to export."""
 
+    def receive_derived(self, tables: Iterable[tuple[Derived, pa.Table]]) -> None:
+        """Between two answers: more rows that other stages derive, which begin after the last.
+
+        They have one of the forms that were given before the first answer.
+        """
+
     def export_derived(self, first: int, last: int) -> Iterator[tuple[Derived, pa.Table]]:
-        """The rows derived within [first, last] of the predicates to export."""
+        """The rows derived within [first, last] of the predicates to export, each time once."""
 
 
 Make: TypeAlias = Callable[[Checked, Iterable[Atom], Settings], Engine]

@@ -157,7 +157,7 @@ def _stages(checked: Checked, stages: Sequence[Stage]) -> Iterator[str]:
             yield f"   {_names(stage.parts)}: {merged}"
         for rule, why in stage.reasons:
             yield f"   {rule_place(checked, rule)}: {why}"
-    yield "a live stream has no stages: it runs in one shard"
+    yield "a live stream runs in one shard, unless `shards` asks for the stages"
 
 
 def _exchange(signature: Signature, stage: Stage) -> str:

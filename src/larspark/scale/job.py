@@ -73,6 +73,31 @@ class Loaded:
     # only its own atoms.
     stages: tuple[Stage, ...] = ()
     shard_local: frozenset[Signature] = frozenset()
+    # What the whole program derives.
+    all_derived: frozenset[Signature] = frozenset()
+
+    @property
+    def exported(self) -> frozenset[Signature]:
+        """If the job is a stage: what it derives that later stages read."""
+        number = self.job.stage or 0
+        later = (other.exchanged for other in self.stages[number + 1 :])
+        return frozenset[Signature]().union(*later) & self.stages[number].derives
+
+    def reads(self, signature: Signature) -> bool:
+        """Can the job need facts of a predicate? Without stages it is sent all facts."""
+        if self.job.stage is None:
+            return True
+        return not self.is_merge and _can_need(self.stages[self.job.stage], signature, self)
+
+    def reads_first(self, signature: Signature) -> bool:
+        """Does no earlier stage read facts of a predicate?"""
+        earlier = self.stages[: self.job.stage or 0]
+        return not any(_can_need(stage, signature, self) for stage in earlier)
+
+    @property
+    def is_merge(self) -> bool:
+        """Is this what comes behind the last stage: answers that shards derive in parts?"""
+        return self.job.stage is not None and self.job.stage == len(self.stages)
 
     def session(self, start: int) -> Session:
         """A session of the program with a timeline that starts at `start`."""
@@ -99,12 +124,14 @@ def load(text: str) -> Loaded:
     )
     settings = Settings(until=job.until)
     checked, atoms = prepare_program(job.program, job.background, settings, read_files=False)
+    all_derived = checked.derived
     stages: tuple[Stage, ...] = ()
     shard_local: frozenset[Signature] = frozenset()
     if job.stage is not None:
         stages = find_stages(checked)
-        shard_local = kept_apart(checked, stages[job.stage])
-        checked = restricted(checked, stages[job.stage])
+        if job.stage < len(stages):
+            shard_local = kept_apart(checked, stages[job.stage])
+            checked = restricted(checked, stages[job.stage])
     key = {Signature(name, arity): place for name, arity, place in job.key}
     # Background data is in all shards, even for predicates that also occur in the stream.
     local = key.keys() - checked.background_signatures
@@ -118,7 +145,12 @@ def load(text: str) -> Loaded:
         or not all(_needs_facts(r, local) for r in checked.rules),
         stages=stages,
         shard_local=shard_local,
+        all_derived=all_derived,
     )
+
+
+def _can_need(stage: Stage, signature: Signature, loaded: Loaded) -> bool:
+    return stage.inputs is None or signature in stage.inputs or signature in loaded.everywhere
 
 
 def _needs_facts(rule: Rule, local: AbstractSet[Signature]) -> bool:
@@ -175,6 +207,17 @@ class Prepared:
                 )
             )
         return found
+
+    def stages_of_stream(self, job: Job) -> list[Job]:
+        """The stages of a stream's job: the job itself, if it is not run in stages.
+
+        What shards derive in parts is merged behind the last stage, as far as it is shown.
+        """
+        found = self.stages(job)
+        shown = self.checked.shown
+        if found and any(stage.parts & shown for stage in self.cuts.stages):
+            found.append(replace(job, stage=len(found), stage_shards=job.grid.shards))
+        return found or [job]
 
     @property
     def first_key(self) -> Key:

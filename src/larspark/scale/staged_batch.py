@@ -115,19 +115,16 @@ def stage_messages(
     stage, shard = loaded.stages[number], job.grid.shard(piece)
     first, last = job.grid.slice(piece)
     start = job.grid.timeline_start(piece)
-    later = frozenset[Signature]().union(
-        *(other.exchanged for other in loaded.stages[number + 1 :])
-    )
-    session, engine = _begin(shard, start, loaded)
-    engine.import_derived(stage.exchanged, given, later & stage.derives)
+    session, engine = begin_stage(shard, start, loaded)
+    engine.import_derived(stage.exchanged, given, loaded.exported)
     segments = in_arrival_order(facts, job.counts_tuples)
     session.append(ColumnBatch(segments, job.end if job.hindsight else last))
     if start < first:
         # The overlap with the slice before: its rows are needed, its answers are not.
         session.advance(first - 1)
     answers = session.advance(last)
-    messages = list(_addressed(engine.export_derived(start, last), piece, stage, loaded))
-    whole, parts = _answers(answers, shard, stage, loaded)
+    messages = list(addressed(engine.export_derived(start, last), piece, stage, loaded))
+    whole, parts = stage_answers(answers, shard, stage, loaded)
     packed = packed_answers(whole, piece, job.grid, buckets, parts)
     behind = len(loaded.stages)
     for target, complete, payload in zip(*(c.to_pylist() for c in packed.columns), strict=True):
@@ -135,7 +132,7 @@ def stage_messages(
     return messages
 
 
-def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, StageEngine]:
+def begin_stage(shard: int, start: int, loaded: Loaded) -> tuple[Session, StageEngine]:
     """A session of a stage, with those of the program's own facts that the shard owns."""
     job, checked = loaded.job, loaded.checked
     if job.grid.shards > 1:
@@ -146,7 +143,7 @@ def _begin(shard: int, start: int, loaded: Loaded) -> tuple[Session, StageEngine
     return session, stage_engine(session.kind, session.engine)
 
 
-def _addressed(
+def addressed(
     derived: Iterable[tuple[Derived, pa.Table]], piece: int, stage: Stage, loaded: Loaded
 ) -> Iterator[StageMessage]:
     """Derived rows, addressed to all stages that read them."""
@@ -191,7 +188,7 @@ def _shards(table: pa.Table, place: int | None, shards: int) -> npt.NDArray[np.i
     return homes[places]
 
 
-def _answers(
+def stage_answers(
     answers: Answers, shard: int, stage: Stage, loaded: Loaded
 ) -> tuple[pa.Table, pa.Table]:
     """The complete answers of a shard, and those that several shards derive in parts."""
@@ -235,11 +232,7 @@ def answers_in_stages(
 
 def _is_read(signature: Signature | None, job: Job) -> bool:
     """Can a stage need facts of a predicate? Rows with atoms as text can hold any predicate."""
-    loaded = load(job.text())
-    inputs = loaded.stages[job.stage or 0].inputs
-    return (
-        signature is None or inputs is None or signature in inputs or signature in loaded.everywhere
-    )
+    return signature is None or load(job.text()).reads(signature)
 
 
 def _stage(

@@ -38,13 +38,23 @@ def live_for(prepared: Prepared, shards: int = 1, **options: Any) -> StreamJob:
     return replace(plain, **options)
 
 
+def live_in_stages(prepared: Prepared, shards: int, **options: Any) -> list[StreamJob]:
+    """The stages of a stream, with what merges the parts of answers."""
+    plain = live_for(prepared, shards, **options)
+    jobs = prepared.stages_of_stream(plain.loaded.job)
+    return [replace(plain, job=job.text()) for job in jobs]
+
+
 class Simulated:
     """The shards of a stream, and all that they gave so far."""
 
-    def __init__(self, stream_job: StreamJob, ordered: bool = False) -> None:
+    def __init__(
+        self, stream_job: StreamJob, ordered: bool = False, stages: Sequence[StreamJob] = ()
+    ) -> None:
         self.stream_job = stream_job
+        self.stages = stages
         self.shape = atom_shape(0, "t", "atom", "n" if ordered else None)
-        self.states: dict[int, bytes] = {}
+        self.states: dict[tuple[int, int], bytes] = {}
         self.rows: list[dict[str, Any]] = []
         self.facts = self.late = self.skipped = 0
         self.answered: set[int | None] = {None}
@@ -71,19 +81,25 @@ class Simulated:
         self.take(partitions)
 
     def take(self, partitions: Sequence[Sequence[pa.RecordBatch]], source: int = 0) -> None:
-        messages: defaultdict[int, list[ShardMessage]] = defaultdict(list)
-        text = self.stream_job.text()
+        stages = self.stages or [self.stream_job]
+        messages: defaultdict[tuple[int, int], list[ShardMessage]] = defaultdict(list)
+        texts = [stage.text() for stage in stages]
         for batches in partitions:
-            for batch in pack_for_shards(batches, source, [self.shape], text):
+            for batch in pack_for_shards(batches, source, [self.shape], texts):
                 for row in batch.to_pylist():
-                    messages[row["shard"]].append(ShardMessage(**row))
-        for shard, mine in messages.items():
-            result = stepping.step(self.states.get(shard), mine, shard, self.stream_job)
-            self.states[shard] = result.state
-            self.rows += result.rows.to_pylist()
-            self.facts += result.facts
-            self.late += result.late
-            self.skipped += result.skipped
+                    messages[row["stage"], row["shard"]].append(ShardMessage(**row))
+        for number, stage in enumerate(stages):
+            for shard in sorted(shard for at, shard in messages if at == number):
+                mine = messages[number, shard]
+                result = stepping.step(self.states.get((number, shard)), mine, shard, stage)
+                for later, target, place, predicate, payload in result.sent:
+                    sent = ShardMessage(later, target, 0, None, None, 0, place, predicate, payload)
+                    messages[later, target].append(sent)
+                self.states[number, shard] = result.state
+                self.rows += result.rows.to_pylist()
+                self.facts += result.facts
+                self.late += result.late
+                self.skipped += result.skipped
         if messages:
             self.answered = {stepping.read_state(state).answered for state in self.states.values()}
 

@@ -55,9 +55,9 @@ def test_a_state_comes_back_as_it_was(before: Simulated) -> None:
 
 @pytest.mark.parametrize("place", [0, 30, 84, 200, -400, -1])
 def test_a_state_with_one_wrong_byte_is_refused(before: Simulated, place: int) -> None:
-    state = bytearray(before.states[0])
+    state = bytearray(before.states[0, 0])
     state[place] ^= 1
-    before.states[0] = bytes(state)
+    before.states[0, 0] = bytes(state)
     before.restart()
     with pytest.raises(LarsparkError, match="error L492: the state of a shard"):
         feed(before, 9)

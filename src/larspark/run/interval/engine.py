@@ -118,11 +118,17 @@ class IntervalEngine(ListedModels):
         waiting = imported_chunks(tables, self._constants)
         self._exchange = StageExchange(frozenset(imported), waiting, frozenset(exported))
 
+    def receive_derived(self, tables: Iterable[tuple[Derived, pa.Table]]) -> None:
+        """More rows of the imported predicates, which begin after the last answer."""
+        if self._exchange is None:
+            raise ValueError("nothing is imported")
+        self._exchange.add(imported_chunks(tables, self._constants))
+
     def export_derived(self, first: int, last: int) -> Iterator[tuple[Derived, pa.Table]]:
         """The rows of the exported predicates that were derived within [first, last]."""
         recorders = {} if self._exchange is None else self._exchange.recorders
         for derived, recorder in recorders.items():
-            rows = recorder.rows(first, last)
+            rows = recorder.take(first, last)
             if rows is not None and len(rows):
                 yield derived, exported_table(derived, rows, self._constants.values)
 
@@ -289,6 +295,8 @@ class IntervalEngine(ListedModels):
             network.resume(floor, last)
             for number, keeper in enumerate(network.keepers):
                 keeper.load(of_part(arrays, f"store {number}"))
+            if self._exchange is not None and answered is not None:
+                self._exchange.resume(answered)
         self._close_answers()
         self._holding = Holding()
         self._constants, self._arrivals, self._network = constants, arrivals, network

@@ -18,7 +18,7 @@ from larspark.base.atoms import Signature
 from larspark.base.terms import Constant
 from larspark.run.interval.arrivals import Chunk
 from larspark.run.interval.interning import TABLE, Constants, decode, tags
-from larspark.run.interval.kernels.layout import FROM, TO, Ints
+from larspark.run.interval.kernels.layout import FOREVER, FROM, TO, Ints
 from larspark.run.interval.network_nodes import Distinct, cut_rows
 from larspark.run.protocol import Derived
 
@@ -39,13 +39,19 @@ class Recorder:
     def receive(self, sign: int, batch: Ints) -> None:
         self.changes.append((sign, np.array(batch)))
 
-    def rows(self, first: int, last: int) -> Ints | None:
-        """What held within [first, last], as maximal intervals; None without any change."""
+    def take(self, first: int, last: int) -> Ints | None:
+        """What held within [first, last], as maximal intervals; None without any change.
+
+        What held up to `last` is forgotten.
+        """
         if not self.changes:
             return None
         rows = np.concatenate([batch for _, batch in self.changes])
         signs = np.repeat([s for s, _ in self.changes], [len(b) for _, b in self.changes])
-        return cut_rows([united(rows, signs)], first, last)
+        whole = united(rows, signs)
+        later = cut_rows([whole], last + 1, FOREVER)
+        self.changes = [(1, later)] if len(later) else []
+        return cut_rows([whole], first, last)
 
 
 @dataclass(slots=True)
@@ -56,6 +62,7 @@ class StageExchange:
     waiting: dict[Derived, Chunk]
     exported: frozenset[Signature]
     recorders: dict[Derived, Recorder] = field(default_factory=dict)
+    recorded: dict[Derived, Distinct] = field(default_factory=dict)
 
     def kinds(self, signature: Signature) -> Sequence[bool]:
         """The forms in which a predicate is imported; without any row, at the evaluation time."""
@@ -71,6 +78,20 @@ class StageExchange:
                 yield derived, chunk.part(None, count)
                 self.waiting[derived] = chunk.part(count, None)
 
+    def add(self, chunks: Mapping[Derived, Chunk]) -> None:
+        """Let more rows wait; a predicate comes in the forms that were known from the start."""
+        for derived, chunk in chunks.items():
+            parts = (self.waiting[derived], chunk)
+            rows = np.concatenate([part.rows for part in parts])
+            rows = rows[np.argsort(rows[:, FROM], kind="stable")]
+            self.waiting[derived] = Chunk(rows, np.arange(len(rows)))
+
+    def resume(self, answered: int) -> None:
+        """Record again, after a restored answer: what holds later is in the restored stores."""
+        for derived, recorder in self.recorders.items():
+            later = self.recorded[derived].covering(answered + 1, FOREVER)
+            recorder.changes = [(1, later)] if len(later) else []
+
     def codes(self) -> Iterator[Ints]:
         """All rows kept here."""
         yield from (chunk.rows for chunk in self.waiting.values())
@@ -82,6 +103,7 @@ class StageExchange:
         for signature in sorted(self.exported & heads.keys()):
             for pinned, distinct in heads[signature].items():
                 recorder = self.recorders[Derived(signature, pinned)] = Recorder()
+                self.recorded[Derived(signature, pinned)] = distinct
                 distinct.consumers.append(recorder)
 
 
@@ -98,6 +120,12 @@ def imported_chunks(
         rows = rows[np.argsort(rows[:, FROM], kind="stable")]
         chunks[derived] = Chunk(rows, np.arange(len(rows)))
     return chunks
+
+
+def no_rows(derived: Derived) -> pa.Table:
+    """A table without rows, of a form in which a predicate may come later."""
+    width = _arguments(derived) + derived.signature.arity
+    return exported_table(derived, np.empty((0, width), np.int64), ())
 
 
 def exported_table(derived: Derived, rows: Ints, values: Sequence[Constant]) -> pa.Table:

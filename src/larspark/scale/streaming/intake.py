@@ -68,6 +68,7 @@ def _rotated(value: int, bits: int) -> int:
 
 SCHEMA = pa.schema(
     [
+        ("stage", pa.int32()),
         ("shard", pa.int32()),
         ("source", pa.int32()),
         ("first", pa.int64()),
@@ -79,7 +80,7 @@ SCHEMA = pa.schema(
     ]
 )
 SPARK_SCHEMA = (
-    "shard int, source int, first long, last long, skipped long, "
+    "stage int, shard int, source int, first long, last long, skipped long, "
     "place int, predicate string, payload binary"
 )
 
@@ -87,10 +88,11 @@ SPARK_SCHEMA = (
 class ShardMessage(NamedTuple):
     """Facts of one predicate for one shard; without a payload, the time span of a partition.
 
-    `first` and `last` are the earliest and the latest time point of the partition, `skipped` is the
-    number of its rows that are not facts.
+    Between stages also derived rows, with a negative place. `first` and `last` are the earliest and
+    the latest time point of the partition, `skipped` is the number of its rows that are not facts.
     """
 
+    stage: int
     shard: int
     source: int
     first: int | None = None
@@ -118,20 +120,23 @@ class _PartitionTimes:
 
 @reports_problems
 def pack_for_shards(
-    batches: Iterable[pa.RecordBatch], source: int, shapes: Sequence[Shape] | None, stream_text: str
+    batches: Iterable[pa.RecordBatch],
+    source: int,
+    shapes: Sequence[Shape] | None,
+    stream_texts: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
-    """The facts of a partition as messages; without shapes the rows are JSON Lines."""
-    stream_job = load_stream_job(stream_text)
-    loaded = stream_job.loaded
+    """The facts of a partition as messages to all stages; without shapes rows are JSON Lines."""
+    stages = [load_stream_job(text) for text in stream_texts]
+    stream_job, tick = stages[0], stages[0].loaded.job.tick
     times = _PartitionTimes()
     for batch in batches:
         table = pa.Table.from_batches([batch])
         if shapes is None:
-            found, moved_to = find_line_facts(table, loaded.job.tick)
+            found, moved_to = find_line_facts(table, tick)
             placed = [(0, found)]
         else:
             moved_to = []
-            placed = [(shape.place, find_facts(table, shape, loaded.job.tick)) for shape in shapes]
+            placed = [(shape.place, find_facts(table, shape, tick)) for shape in shapes]
         for _, found in placed:
             _refuse(found, stream_job)
             times.skipped += found.skipped
@@ -140,21 +145,24 @@ def pack_for_shards(
             message
             for place, found in placed
             for segment in found.segments
-            for message in _packed(_within(segment, stream_job.start), source, place, loaded)
+            for stage in stages
+            for message in _packed(_within(segment, stream_job.start), source, place, stage.loaded)
         ]
         yield as_batch(messages)
     if times.first is not None or times.skipped:
         yield as_batch(
             [
-                # The time span goes to all shards; one of them counts the skipped rows.
+                # The time span goes to all shards; the first one counts the skipped rows.
                 ShardMessage(
+                    number,
                     shard,
                     source,
                     times.first,
                     times.last,
-                    times.skipped if shard == 0 else 0,
+                    times.skipped if (number, shard) == (0, 0) else 0,
                 )
-                for shard in range(loaded.job.grid.shards)
+                for number, stage in enumerate(stages)
+                for shard in range(stage.loaded.job.grid.shards)
             ]
         )
 
@@ -168,7 +176,7 @@ def as_batch(messages: Sequence[ShardMessage]) -> pa.RecordBatch:
 
 def _refuse(found: Found, stream_job: StreamJob) -> None:
     """Raise facts of derived predicates, and unless they are skipped, rows that are not facts."""
-    derived = {segment.signature for segment in found.segments} & stream_job.loaded.checked.derived
+    derived = {segment.signature for segment in found.segments} & stream_job.loaded.all_derived
     problems = [
         Problem("L401", f"the stream holds atoms of `{signature}`, which the program derives")
         for signature in sorted(derived)
@@ -191,13 +199,18 @@ def _packed(segment: Segment, source: int, place: int, loaded: Loaded) -> Iterat
     table = table.drop_columns(["seq"]).combine_chunks()
     unread = signature not in loaded.key and signature not in loaded.everywhere
     # In a program with a key no window counts facts that no rule reads.
-    if table.num_rows == 0 or (loaded.key and unread):
+    if table.num_rows == 0 or (loaded.key and unread) or not loaded.reads(signature):
         return
     count = loaded.job.grid.shards
     for shard, rows in rows_by_shard(shards_of(segment, loaded), 0, table.num_rows, count):
         part = table if rows is None else table.take(pa.array(rows))
         yield ShardMessage(
-            shard, source, place=place, predicate=signature.predicate, payload=to_bytes(part)
+            loaded.job.stage or 0,
+            shard,
+            source,
+            place=place,
+            predicate=signature.predicate,
+            payload=to_bytes(part),
         )
 
 

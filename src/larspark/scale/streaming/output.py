@@ -92,7 +92,7 @@ def late_rows(facts: Sequence[Facts], form: Form) -> pa.Table:
 def unpack(batches: Iterable[pa.RecordBatch], form: Form, late: Late) -> Iterator[pa.RecordBatch]:
     """Unpack the output rows of shards."""
     for batch in batches:
-        for payload in batch.column("rows").to_pylist():
+        for payload in batch.column("payload").to_pylist():
             table = pa.ipc.open_stream(payload).read_all()
             yield from table.cast(schema(form, late)).to_batches()
 

@@ -35,6 +35,7 @@ class Identity(NamedTuple):
     tick: int | None
     key: tuple[tuple[str, int, int], ...]
     everywhere: tuple[tuple[str, int], ...]
+    stage: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,7 @@ def identity(stream_job: StreamJob) -> Identity:
         job.tick,
         job.key,
         job.everywhere,
+        job.stage,
     )
 
 

@@ -23,7 +23,9 @@ from larspark.base.problems import LarsparkError
 from larspark.run.session import Session
 from larspark.run.state import digest_of
 from larspark.scale.job import Loaded
-from larspark.scale.piece_step import Facts, in_arrival_order, merged, shard_answers, unpacked
+from larspark.scale.piece_step import Facts, in_arrival_order, merged, unpacked
+from larspark.scale.staged_batch import StageMessage
+from larspark.scale.streaming import stage_step
 from larspark.scale.streaming.intake import ShardMessage
 from larspark.scale.streaming.output import AnswerSpan, answer_rows, late_rows, schema
 from larspark.scale.streaming.program_change import continued
@@ -64,10 +66,11 @@ class StepResult:
 
     `late` counts the late facts of this micro-batch, `late_so_far` those of all micro-batches.
     `held` counts the facts whose time point is not closed yet; `lag` is the distance from the last
-    answered time point to the latest one received.
+    answered time point to the latest one received. `sent` goes to later stages.
     """
 
     rows: pa.Table
+    sent: Sequence[StageMessage]
     facts: int
     late: int
     late_so_far: int
@@ -88,7 +91,7 @@ def step(
         before = (
             fresh_state(stream_job) if state is None else continued(read_state(state), stream_job)
         )
-    received, facts, skipped = _received(before, messages)
+    received, facts, derived, skipped = _received(before, messages)
     answered = -1 if received.answered is None else received.answered
     too_late, on_time = _divided(facts, answered)
     late = _counted(too_late, shard, stream_job.loaded)
@@ -97,13 +100,14 @@ def step(
         late=received.late + _size(late),
         held=tuple(merged([*received.held, *on_time])),
     )
-    after, rows = _answered(extended, shard, stream_job, timing)
+    after, rows, sent = _answered(extended, derived, shard, stream_job, timing)
     if stream_job.late == "output":
         rows = pa.concat_tables([rows, late_rows(late, stream_job.form)])
     with timing.measure("state"):
         written = after.to_bytes()
     return StepResult(
         rows,
+        sent,
         _size(_counted(facts, shard, stream_job.loaded)),
         _size(late),
         after.late,
@@ -118,45 +122,63 @@ def step(
 
 def _received(
     state: ShardState, messages: Iterable[ShardMessage]
-) -> tuple[ShardState, list[Facts], int]:
-    """The state with the time span of a micro-batch, its facts, and the number of skipped rows."""
+) -> tuple[ShardState, list[Facts], list[StageMessage], int]:
+    """The state with the time span of a micro-batch, its facts, what earlier stages derived, and
+    the number of skipped rows."""
     first, latest, skipped = state.first, list(state.latest), 0
     packed: list[tuple[int, str, bytes]] = []
+    derived: list[StageMessage] = []
     for message in messages:
         skipped += message.skipped
-        if (
-            message.payload is not None
-            and message.place is not None
-            and message.predicate is not None
-        ):
-            packed.append((message.place, message.predicate, message.payload))
+        stage, shard, place, predicate, payload = (
+            message.stage,
+            message.shard,
+            message.place,
+            message.predicate,
+            message.payload,
+        )
+        if payload is not None and place is not None:
+            if place < 0:
+                derived.append(StageMessage(stage, shard, place, predicate, payload))
+            elif predicate is not None:
+                packed.append((place, predicate, payload))
         if message.first is not None and message.last is not None:
             if state.answered is None:
                 first = message.first if first is None else min(first, message.first)
             known = latest[message.source]
             latest[message.source] = message.last if known is None else max(known, message.last)
-    return replace(state, first=first, latest=tuple(latest)), unpacked(packed), skipped
+    state = replace(state, first=first, latest=tuple(latest))
+    return state, unpacked(packed), derived, skipped
 
 
 def _answered(
-    state: ShardState, shard: int, stream_job: StreamJob, timing: Timing
-) -> tuple[ShardState, pa.Table]:
+    state: ShardState,
+    derived: Sequence[StageMessage],
+    shard: int,
+    stream_job: StreamJob,
+    timing: Timing,
+) -> tuple[ShardState, pa.Table, Sequence[StageMessage]]:
     """Answer all closed time points."""
+    loaded = stream_job.loaded
     start, closed = _start(state, stream_job), _closed(state, stream_job)
     if start is None or closed is None or closed < max(start, _next(state)):
-        return state, schema(stream_job.form, stream_job.late).empty_table()
-    with timing.measure("state"):
-        session = _session(state, start, shard, stream_job.loaded)
+        return state, schema(stream_job.form, stream_job.late).empty_table(), ()
+    first = max(start, _next(state))
     ready, held = _divided(state.held, closed)
     kept_from, kept = _kept(state, ready, start, closed, stream_job)
-    with timing.measure("engine"):
-        segments = in_arrival_order(ready, stream_job.loaded.job.counts_tuples)
-        session.append(ColumnBatch(segments, closed))
-        table = shard_answers(session.advance(closed), shard, stream_job.loaded)
-    answered = AnswerSpan(table, max(start, _next(state)), closed, state.answered)
+    session = None
+    if loaded.is_merge:
+        found = stage_step.Evaluated(stage_step.merged(derived), ())
+    else:
+        with timing.measure("state"):
+            session = _session(state, start, shard, loaded)
+        with timing.measure("engine"):
+            times = range(first, closed + 1)
+            found = stage_step.evaluate(session, ready, derived, times, shard, loaded)
+    answered = AnswerSpan(found.answers, first, closed, state.answered)
     rows, holding = answer_rows(answered, state.holding, stream_job.form, stream_job.late)
     with timing.measure("state"):
-        saved = session.save()
+        saved = b"" if session is None else session.save()
     after = replace(
         state,
         start=start,
@@ -167,8 +189,9 @@ def _answered(
         holding=holding,
         session=saved,
     )
-    _keep_alive(after, shard, session)
-    return after, rows
+    if session is not None:
+        _keep_alive(after, shard, session)
+    return after, rows, found.sent
 
 
 def _kept(
@@ -221,14 +244,15 @@ def _session(state: ShardState, start: int, shard: int, loaded: Loaded) -> Sessi
     if state.session:
         # An older session can be restored to this state; a newer one has already expired rows.
         behind = cached is not None and (cached.answered or 0) <= (state.answered or 0)
-        session = cached if cached is not None and behind else loaded.session(start)
+        session = cached if cached is not None and behind else None
+        session = session or stage_step.new_session(start, shard, loaded)
         try:
             session.restore(state.session)
         except LarsparkError as error:
             message = f"the state of a shard cannot be read: {error.problems[0].message}"
             raise damaged(message) from None
         return session
-    session = loaded.session(start)
+    session = stage_step.new_session(start, shard, loaded)
     if state.answered is not None and start <= state.answered:
         # After a migration: replay the facts that were kept for the new program.
         kept = [
@@ -265,14 +289,21 @@ def _divided(facts: Sequence[Facts], last: int) -> tuple[list[Facts], list[Facts
 
 
 def _counted(facts: Sequence[Facts], shard: int, loaded: Loaded) -> list[Facts]:
-    """The facts that this shard counts: those sent to all shards are counted by the first."""
-    return [each for each in facts if shard == 0 or not _everywhere(each, loaded)]
+    """The facts that this shard counts.
+
+    Those sent to all shards are counted by the first, those sent to several stages by the first.
+    """
+    return [
+        each
+        for each in facts
+        if (shard == 0 or _signature(each) not in loaded.everywhere)
+        and loaded.reads_first(_signature(each))
+    ]
 
 
-def _everywhere(facts: Facts, loaded: Loaded) -> bool:
-    """Were these facts sent to all shards?"""
+def _signature(facts: Facts) -> Signature:
     arguments = [name for name in facts.table.column_names if name not in ("t", ORDER)]
-    return Signature(facts.predicate, len(arguments)) in loaded.everywhere
+    return Signature(facts.predicate, len(arguments))
 
 
 def _size(facts: Iterable[Facts]) -> int:

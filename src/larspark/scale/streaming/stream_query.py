@@ -5,6 +5,7 @@ The query maps rows to messages (`intake`), runs a stateful operator that steps 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -42,19 +43,25 @@ from larspark.scale.streaming.stream_progress import OBSERVED
 from larspark.scale.table_facts import Shape
 from larspark.scale.travel import prepare_executors
 
-# One row for each shard and micro-batch; the output is packed in `rows`.
-SPARK_SCHEMA = (
-    "rows binary, facts long, late long, late_so_far long, skipped long, held long, answers long, "
-    "answered long, lag long, state_bytes long, state_ms double, engine_ms double"
+# A stage gives messages for later stages, and for each shard and micro-batch one row with packed
+# output rows as its payload, which is addressed behind all stages.
+_COSTS = (
+    "facts long, late long, late_so_far long, held long, answers long, answered long, lag long, "
+    "state_bytes long, state_ms double, engine_ms double"
 )
+SPARK_SCHEMA = f"{intake.SPARK_SCHEMA}, {_COSTS}"
+_MESSAGE = intake.SCHEMA.names
+_OUTPUT = Row(*_MESSAGE, *(column.split()[0] for column in _COSTS.split(", ")))
+_NO_COSTS = (None,) * (len(_OUTPUT) - len(_MESSAGE))
+_BEHIND = -1
 
 
 class ShardOperator(StatefulProcessor):
-    """Keeps the state of each shard in Spark's state store."""
+    """Keeps the state of each shard of a stage in Spark's state store."""
 
     def __init__(self, stream_text: str) -> None:
         self._stream_text = stream_text
-        self._shards = load_stream_job(stream_text).loaded.job.grid.shards
+        self._stage = load_stream_job(stream_text).loaded.job.stage or 0
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._state = handle.getValueState("shard", "state binary")
@@ -73,24 +80,40 @@ class ShardOperator(StatefulProcessor):
         rows: Iterator[Row],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[Row]:
+        mine: list[ShardMessage] = []
+        for row in rows:
+            if row[0] == self._stage:
+                mine.append(ShardMessage(*row[: len(_MESSAGE)]))
+            else:
+                # For a later stage, or behind all of them. The key of the group is the last column.
+                forwarded = tuple(row)[:-1]
+                yield _OUTPUT(*forwarded, *_NO_COSTS[: len(_OUTPUT) - len(forwarded)])
+        if not mine:
+            return
         known = self._state.get() if self._state.exists() else None
         before = None if known is None else bytes(known[0])
-        result = self.step(before, (ShardMessage(*row) for row in rows), key[0] % self._shards)
+        shard = mine[0].shard
+        result = self.step(before, mine, shard)
         if result.state != before:
             self._state.update((result.state,))
-        yield Row(
-            rows=to_bytes(result.rows),
-            facts=result.facts,
-            late=result.late,
-            late_so_far=result.late_so_far,
-            skipped=result.skipped,
-            held=result.held,
-            answers=result.rows.num_rows,
-            answered=result.answered,
-            lag=result.lag,
-            state_bytes=len(result.state),
-            state_ms=1000 * result.timing.state,
-            engine_ms=1000 * result.timing.engine,
+        for stage, target, place, predicate, payload in result.sent:
+            message = ShardMessage(stage, target, 0, None, None, 0, place, predicate, payload)
+            yield _OUTPUT(*message, *_NO_COSTS)
+        behind = ShardMessage(
+            _BEHIND, shard, 0, skipped=result.skipped, payload=to_bytes(result.rows)
+        )
+        yield _OUTPUT(
+            *behind,
+            result.facts,
+            result.late,
+            result.late_so_far,
+            result.held,
+            result.rows.num_rows,
+            result.answered,
+            result.lag,
+            len(result.state),
+            1000 * result.timing.state,
+            1000 * result.timing.engine,
         )
 
     def close(self) -> None:
@@ -144,14 +167,20 @@ def stream(
     """
     check_choices(form, late, on_error, on_program_change)
     settings = Settings(start, until=until)
-    prepared = prepare(program, background, engine, settings, RequestedCuts(shards))
+    requested = RequestedCuts(shards)
+    prepared = prepare(program, background, engine, settings, requested, in_stages=True)
     delay = time_points("watermark", watermark, prepared.tick)
     stream_inputs = _stream_inputs(facts, time, map, order)
     _check(stream_inputs, prepared)
     spark = stream_inputs[0].frame.sparkSession
     grid = Grid(_shards(spark, prepared), (0,), 0, 0)
+    jobs = prepared.stages_of_stream(prepared.job_on(grid, end=0))
+    if len(jobs) > 1 and (keep is not None or on_program_change != "refuse"):
+        message = "a stream in stages keeps no facts, and its program cannot change"
+        hint = "leave out `keep` and `on_program_change`, or run it in one shard"
+        raise LarsparkError(Problem("L490", message, hint=hint))
     stream_job = StreamJob(
-        job=prepared.job_on(grid, end=0).text(),
+        job="",
         start=start,
         delay=delay,
         keep=_keep(keep, on_program_change, prepared),
@@ -161,7 +190,10 @@ def stream(
         on_error=on_error,
         on_program_change=on_program_change,
     )
-    return answers(stream_inputs, stream_job, ShardOperator(stream_job.text()))
+    stages = [replace(stream_job, job=job.text()) for job in jobs]
+    return answers(
+        stream_inputs, grid.shards, [(stage, ShardOperator(stage.text())) for stage in stages]
+    )
 
 
 class StreamInput(NamedTuple):
@@ -231,31 +263,36 @@ def _shards(spark: SparkSession, prepared: Prepared) -> int:
 
 
 def answers(
-    stream_inputs: Sequence[StreamInput], stream_job: StreamJob, shard: StatefulProcessor
+    stream_inputs: Sequence[StreamInput],
+    shards: int,
+    stages: Sequence[tuple[StreamJob, StatefulProcessor]],
 ) -> DataFrame:
-    """The output of a stateful operator on the shards of a stream."""
+    """The output of the stateful operators of all stages on the shards of a stream."""
     spark = stream_inputs[0].frame.sparkSession
     _use_state_store(spark)
     prepare_executors(spark)
-    text = stream_job.text()
+    texts = [stage.text() for stage, _ in stages]
+    stream_job = stages[0][0]
     messages = [
         stream_input.rows.mapInArrow(
             partial(
-                intake.pack_for_shards, source=source, shapes=stream_input.shapes, stream_text=text
+                intake.pack_for_shards,
+                source=source,
+                shapes=stream_input.shapes,
+                stream_texts=texts,
             ),
             intake.SPARK_SCHEMA,
         )
         for source, stream_input in enumerate(stream_inputs)
     ]
-    keys = functions.array(*map(functions.lit, shard_keys(stream_job.loaded.job.grid.shards)))
-    result = (
-        reduce(DataFrame.unionAll, messages)
-        .withColumn("shard", keys[functions.col("shard")])
-        .groupBy("shard")
-        .transformWithState(shard, SPARK_SCHEMA, "append", "none")
-    )
+    keys = functions.array(*map(functions.lit, shard_keys(shards)))
+    result = reduce(DataFrame.unionAll, messages)
+    for _, operator in stages:
+        by_shard = result.withColumn("key", keys[functions.col("shard")]).groupBy("key")
+        result = by_shard.transformWithState(operator, SPARK_SCHEMA, "append", "none")
     counts = ("facts", "late", "late_so_far", "skipped", "held", "answers")
     costs = ("state_bytes", "state_ms", "engine_ms")
+    # What every stage but the last has sent has arrived.
     observed = result.observe(
         OBSERVED,
         *(functions.sum(name).alias(name) for name in counts + costs),
