@@ -9,6 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+# The types whose values lie in a buffer as NumPy has them.
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_PLAIN: dict[int, np.dtype[Any]] = {
+    pa.type_for_alias(name).id: np.dtype(name) for name in (*_INTEGERS, "float64")
+}
+
 
 def arrow_array(values: NDArray[Any]) -> pa.Array:
     """The numbers as an Arrow array of int64 or float64.
@@ -31,21 +37,18 @@ def numpy_array(column: Any, missing: float | None = None) -> NDArray[Any]:
     if missing is not None and column.null_count:
         column = column.fill_null(missing)
     if isinstance(column, pa.ChunkedArray):
-        parts = [numpy_array(chunk) for chunk in column.chunks]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate(parts) if parts else np.empty(0, column.type.to_pandas_dtype())
-    kind = column.type
-    plain = pa.types.is_integer(kind) or pa.types.is_float64(kind)
-    if column.null_count or not plain:
+        if column.num_chunks != 1:
+            parts = [numpy_array(chunk) for chunk in column.chunks]
+            return np.concatenate(parts) if parts else np.empty(0, column.type.to_pandas_dtype())
+        column = column.chunk(0)
+    dtype = _PLAIN.get(column.type.id)
+    if dtype is None or column.null_count:
         found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return found
-    size = kind.bit_width // 8
-    letter = "f" if pa.types.is_floating(kind) else "i" if pa.types.is_signed_integer(kind) else "u"
     _, data = column.buffers()
     if not len(column) or data is None:
-        return np.empty(0, f"{letter}{size}")
-    return np.frombuffer(data, f"{letter}{size}", len(column), column.offset * size)
+        return np.empty(0, dtype)
+    return np.frombuffer(data, dtype, len(column), column.offset * dtype.itemsize)
 
 
 def null_mask(column: pa.Array) -> NDArray[np.bool_]:
