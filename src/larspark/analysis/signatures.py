@@ -147,7 +147,7 @@ def signature_problems(program: Program, facts: Facts, parts: Roles) -> Iterator
     """All errors and warnings about the predicates of a program."""
     yield from _directive_problems(program, parts)
     yield from _misplaced_heads(program, facts, parts)
-    yield from _mixed_arities(use for rule in program.rules for use in uses(rule))
+    yield from _mixed_arities(program, (use for rule in program.rules for use in uses(rule)))
     used = [use for rule in facts.rules for use in uses(rule)]
     yield from _mixed_roles(parts, used)
     yield from _ungiven_predicates(program, parts, used)
@@ -187,11 +187,14 @@ def _misplaced_heads(program: Program, facts: Facts, parts: Roles) -> Iterator[P
                 yield Problem("L212", message, span, hint)
 
 
-def _mixed_arities(used: Iterable[Use]) -> Iterator[Problem]:
+def _mixed_arities(program: Program, used: Iterable[Use]) -> Iterator[Problem]:
     first: dict[str, int] = {}
     reported: set[Signature] = set()
     for signature, span in used:
         predicate, arity = signature
+        if Signature(predicate, arity + 2) in program.events:
+            # An atom of the stream that is an event too.
+            continue
         expected = first.setdefault(predicate, arity)
         if arity != expected and signature not in reported:
             reported.add(signature)

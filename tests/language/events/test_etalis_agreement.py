@@ -16,6 +16,7 @@ from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program
 from larspark.language.dialects.etalis.etalis_reader import EtalisReader
+from larspark.language.dialects.etalis.event_rules import events
 from larspark.language.printer import lars_translation
 from larspark.language.source import Source
 from larspark.language.tree import AtomFormula
@@ -28,8 +29,10 @@ SHARE = {"interval": 1.0, "asp": 0.1, "tms": 0.1, "oracle": 0.1}
 def random_elements(random: Random) -> list[tuple[int, Atom]]:
     last = random.randint(2, 9)
     found = []
+    # Events of the stream may have the name of a complex event.
+    inputs = [*INPUTS, ("c0", 1)] if random.random() < 0.2 else INPUTS
     for t in range(1, last + 1):
-        for name, arity in INPUTS:
+        for name, arity in inputs:
             for value in (1, 2, 3) if arity else (None,):
                 if random.random() < 0.22:
                     found.append((t, Atom(name, () if value is None else (value,))))
@@ -44,6 +47,9 @@ def agrees(text: str, elements: list[tuple[int, Atom]], engine: str) -> int | No
     reader.read()
     facts = [f.head.atom for f in reader.facts if isinstance(f.head, AtomFormula)]
     heads = {rule.head.signature for rule in reader.rules}
+    # An event that no pattern uses is a conclusion alone.
+    used = {event.atom.signature for rule in reader.rules for event, _ in events(rule.pattern)}
+    elements = [(t, a) for t, a in elements if a.signature in used or a.signature not in heads]
     expected = {
         (last, Atom(atom.predicate, (*atom.args, first, last)))
         for atom, intervals in happened(reader.rules, elements, facts).items()
@@ -62,6 +68,12 @@ def agrees(text: str, elements: list[tuple[int, Atom]], engine: str) -> int | No
     found = {(p.t, atom) for p in points for atom in p.atoms or ()}
     assert found == expected, text
     return len(expected)
+
+
+def test_an_event_of_the_stream_can_be_a_complex_event_too() -> None:
+    assert agrees("chain(X) <- chain(X) seq a(X).", [(1, Atom("chain", (1,)))], "auto") == 1
+    elements = [(1, Atom("chain", (1,))), (2, Atom("a", (1,))), (4, Atom("a", (1,)))]
+    assert agrees("chain(X) <- chain(X) seq a(X).", elements, "auto") == 3
 
 
 @pytest.mark.parametrize("engine", SHARE)

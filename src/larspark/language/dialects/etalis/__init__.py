@@ -31,6 +31,7 @@ def parse(text: ProgramText) -> Parsed:
         translation = EventTranslation(reader.rules)
         derived = translation.derived
         _refuse_facts(source, reader.facts, translation.derived)
+        _refuse_intervals(source, reader, translation.derived)
         rules = (*reader.facts, *_translated(source, translation))
     except TooManyProblemsError:
         pass
@@ -63,6 +64,18 @@ def _warn_of_memory(source: Source, rules: list[EventRule]) -> None:
         elif unbounded:
             message = "`fnot` asks for the whole past, so memory grows"
             source.warn("L167", message, rule.span, "use `(p seq q) cnot r` where it says the same")
+
+
+def _refuse_intervals(source: Source, reader: EtalisReader, derived: set[Signature]) -> None:
+    """Refuse what has the name and the arguments of a complex event with its interval."""
+    parts = [(e.atom, e.span) for rule in reader.rules for e, _ in events(rule.pattern)]
+    heads = [(rule.head, rule.span) for rule in reader.rules]
+    facts = [(f.head.atom, f.span) for f in reader.facts if isinstance(f.head, AtomFormula)]
+    for atom, span in (*parts, *heads, *facts):
+        event = Signature(atom.predicate, atom.signature.arity - 2)
+        if event in derived:
+            message = f"ETALIS: `{atom.signature}` is also `{event}` with its interval"
+            source.report("L166", message, span, "give one of them another name")
 
 
 def _refuse_facts(source: Source, facts: list[Rule], derived: set[Signature]) -> None:

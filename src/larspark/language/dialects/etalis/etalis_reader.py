@@ -93,6 +93,7 @@ class EtalisReader:
 
     def _statement(self, first: Token) -> None:
         if self._text() == ":-":
+            self._refuse_policy()
             hint = "events come with `--stream`, and files are not loaded"
             self._refuse("L166", "directives are not supported", first, hint)
         if self._text() == "print_trigger" and self._text(1) == "(":
@@ -125,6 +126,16 @@ class EtalisReader:
             self._unexpected("an operator or `.` was expected")
         self._place += 1
         self.rules.append(EventRule(head, pattern, window, span))
+
+    def _refuse_policy(self) -> None:
+        """Refuse `:- set_etalis_flag(event_consumption_policy, recent)` by the policy's name."""
+        place = self._place
+        while place < len(self._tokens) and self._tokens[place].text != ".":
+            token = self._tokens[place]
+            if token.text in ("recent", "chronological"):
+                hint = "all events that the rules define are reported: `unrestricted`"
+                self._refuse("L166", f"the policy `{token.text}` is not supported", token, hint)
+            place += 1
 
     def _label(self) -> int | None:
         """The window of `label([property(event_rule_window, 5)]) rule:`, if there is one."""
@@ -163,7 +174,10 @@ class EtalisReader:
             self._expect(")")
             if name.text != "event_rule_window":
                 hint = "all events that the rules define are reported: `unrestricted`"
-                self._refuse("L166", f"the property `{name.text}` is not supported", token, hint)
+                what = f"the property `{name.text}`"
+                if size.text in ("recent", "chronological"):
+                    what = f"the policy `{size.text}`"
+                self._refuse("L166", f"{what} is not supported", token, hint)
             value = number_of(size) if size.type == "NUMBER" else -1
             if not isinstance(value, int) or value < 0 or value > 10**15:
                 self._refuse("L114", f"`{size.text}` is not a whole number of time points", size)

@@ -59,7 +59,7 @@ class EventTranslation:
         self._taken = {rule.head.predicate for rule in rules}
         for rule in rules:
             self._taken |= {event.atom.predicate for event, _ in events(rule.pattern)}
-        self._kept = _kept(rules)
+        self._needed = _needed(rules)
         # The rule that is being translated, its variables, and how many new ones it has so far.
         self.current: EventRule | None = None
         self._used: set[str] = set()
@@ -67,13 +67,28 @@ class EventTranslation:
         self.found: list[Rule] = []
 
     def translate(self) -> tuple[Rule, ...]:
+        used = {e.atom.signature for rule in self._rules for e, _ in events(rule.pattern)}
         for rule in self._rules:
             self.current = rule
             self._numbers = {}
             self._used = {v.name for v in _variables_of(rule)}
             for way in self._ways(rule, rule.pattern):
                 self._derive(rule, way)
+            if rule.head.signature in used:
+                used.remove(rule.head.signature)
+                self.found.append(self._given(rule))
         return tuple(self.found)
+
+    def _given(self, rule: EventRule) -> Rule:
+        """An atom of the stream with the name of a complex event, which is used, is one too."""
+        predicate, arity = rule.head.signature
+        args = tuple(Variable(f"X{number}") for number in range(1, arity + 1))
+        time = Variable("T")
+        given = At(time, AtomFormula(Atom(predicate, args), rule.span), rule.span)
+        window = TimeWindow(self._needed[rule.head.signature])
+        head = AtomFormula(Atom(predicate, (*args, time, time)), rule.span)
+        body = (Windowed(window, given, rule.span),)
+        return Rule(At(time, head, rule.span), body, rule.span)
 
     def _derive(self, rule: EventRule, way: Found) -> None:
         literals = list(self._complete(rule, way))
@@ -154,7 +169,7 @@ class EventTranslation:
         return (*literals, *blocks)
 
     def _event(self, rule: EventRule, atom: Atom, span: Span, *, ever: bool) -> Found:
-        kept = None if ever else self._kept[rule.head.signature, rule.window]
+        kept = None if ever else _sum(self._needed[rule.head.signature], rule.window)
         window = TimeWindow(kept)
         if atom.signature not in self.derived:
             time = self._fresh("T")
@@ -253,14 +268,11 @@ def _conditions(pattern: Pattern) -> Iterator[Formula]:
             pass
 
 
-Keeping = dict[tuple[Signature, int | None], int | None]
+def _needed(rules: Sequence[EventRule]) -> dict[Signature, int | None]:
+    """How far back the complex events are looked for; None is without bound.
 
-
-def _kept(rules: Sequence[EventRule]) -> Keeping:
-    """How far back the rules with a head and a window have to look; None is without bound.
-
-    An event that ends now looks back as far as its window. One that is a part of another event is
-    looked for as far back as that one looks, and its own parts still further.
+    An event that is a part of another one is looked for as far back as the window of that one
+    reaches, and its own parts as far as its own window reaches from there.
     """
     needed: dict[Signature, int | None] = dict.fromkeys((rule.head.signature for rule in rules), 0)
     # Every pass hands needs on by one rule. What still grows after that depends on itself.
@@ -276,10 +288,7 @@ def _kept(rules: Sequence[EventRule]) -> Keeping:
                         needed[part] = None
         if needed == before:
             break
-    return {
-        (rule.head.signature, rule.window): _sum(needed[rule.head.signature], rule.window)
-        for rule in rules
-    }
+    return needed
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
