@@ -8,6 +8,8 @@ from tests.language.sparql.rdflib_evaluator import EX, Asked, Event, Windowed
 NODES = [URIRef(EX + name) for name in "abc"]
 LINKS = [URIRef(EX + name) for name in ("p", "q")]
 NUMBERED = [URIRef(EX + name) for name in ("v", "w")]
+NAMED = URIRef(EX + "l")
+TEXTS = [Literal("one"), Literal("two"), Literal("one", lang="en")]
 STREAMS = [EX + "s1", EX + "s2"]
 DIALECTS = ("csparql", "cqels", "rspql")
 
@@ -20,6 +22,7 @@ class Drawn:
         # Variables of nodes and of numbers that patterns have used.
         self.nodes: list[str] = []
         self.numbers: list[str] = []
+        self.texts: list[str] = []
         self.fresh = 0
 
     def asked(self) -> Asked:
@@ -58,10 +61,10 @@ class Drawn:
         if self.dialect == "rspql":
             emission = chance.choice(("rstream", "istream", "dstream"))
             register = f"REGISTER {emission.upper()} ex:out AS "
-        items, tail = self.selected()
+        form, items, tail = self.selected()
         head = f"PREFIX ex: <{EX}>\n"
-        text = f"{head}{register}SELECT {items} {clauses}WHERE {{ {pattern} }}{tail}"
-        sparql = f"{head}SELECT {items} WHERE {{ {self.plain(pattern)} }}{tail}"
+        text = f"{head}{register}{form} {items} {clauses}WHERE {{ {pattern} }}{tail}"
+        sparql = f"{head}{form} {items} WHERE {{ {self.plain(pattern)} }}{tail}"
         return Asked(
             self.dialect, text, sparql, tuple(self.windows), step, emission, static_default=static
         )
@@ -90,9 +93,16 @@ class Drawn:
         chance = self.chance
         found = []
         for _ in range(chance.randint(1, 2)):
-            subject = self.node()
-            if chance.random() < 0.5:
+            subject = "[]" if chance.random() < 0.07 else self.node()
+            kind = chance.random()
+            if kind < 0.45:
                 found.append(f"{subject} ex:{chance.choice('pq')} {self.node()}")
+            elif kind < 0.5:
+                found.append(f"{subject} {self.node()} {self.node()}")
+            elif kind < 0.6:
+                self.fresh += 1
+                self.texts.append(f"?s{self.fresh}")
+                found.append(f"{subject} ex:l {self.texts[-1]}")
             else:
                 self.fresh += 1
                 number = f"?n{self.fresh}"
@@ -133,22 +143,35 @@ class Drawn:
             if kind < 0.25:
                 parts.append(self.block())
             elif kind < 0.5:
+                group = self.group()
                 condition = f" FILTER({self.condition()})" if chance.random() < 0.4 else ""
-                parts.append(f"OPTIONAL {{ {self.block()}{condition} }}")
+                parts.append(f"OPTIONAL {{ {group}{condition} }}")
             elif kind < 0.7:
-                parts.append(f"{{ {self.block()} }} UNION {{ {self.block()} }}")
+                parts.append(f"{{ {self.group()} }} UNION {{ {self.group()} }}")
             elif kind < 0.85:
-                parts.append(f"MINUS {{ {self.block()} }}")
+                parts.append(f"MINUS {{ {self.group()} }}")
             elif self.numbers:
                 self.fresh += 1
                 value = (
-                    f"{chance.choice(self.numbers)} {chance.choice('+-*')} {chance.randint(1, 3)}"
+                    f"{chance.choice(self.numbers)} {chance.choice('+-*/')} {chance.randint(1, 3)}"
                 )
                 parts.append(f"BIND({value} AS ?n{self.fresh})")
                 self.numbers.append(f"?n{self.fresh}")
         if chance.random() < 0.5:
             parts.append(f"FILTER({self.condition(exists=True)})")
         return " ".join(parts)
+
+    def group(self) -> str:
+        """Triples, sometimes with an OPTIONAL, a UNION or a MINUS."""
+        kind = self.chance.random()
+        block = self.block()
+        if kind < 0.1:
+            return f"{block} OPTIONAL {{ {self.block()} }}"
+        if kind < 0.2:
+            return f"{block} {{ {self.block()} }} UNION {{ {self.block()} }}"
+        if kind < 0.25:
+            return f"{block} MINUS {{ {self.block()} }}"
+        return block
 
     def condition(self, exists: bool = False, depth: int = 1) -> str:
         chance = self.chance
@@ -162,28 +185,48 @@ class Drawn:
         if exists and kind < 0.65:
             word = chance.choice(("EXISTS", "NOT EXISTS"))
             return f"{word} {{ {self.block()} }}"
+        if self.texts and kind < 0.7:
+            text = chance.choice(('"one"', '"two"', '"one"@en'))
+            return f"{chance.choice(self.texts)} {chance.choice(('=', '!='))} {text}"
         if kind < 0.75 or not self.numbers:
             if not self.nodes:
                 return "1 < 2"
             if chance.random() < 0.3:
                 return f"BOUND({chance.choice(self.nodes)})"
+            if chance.random() < 0.2:
+                word = chance.choice(("IN", "NOT IN"))
+                return f"{chance.choice(self.nodes)} {word} (ex:a, {self.node(False)})"
             return f"{chance.choice(self.nodes)} {chance.choice(('=', '!='))} {self.node(False)}"
         left = chance.choice(self.numbers)
+        if chance.random() < 0.2:
+            left = f"{chance.choice(('-', '2 *', '1 +'))} {left}"
+        elif chance.random() < 0.1:
+            return f"{left} {chance.choice(('IN', 'NOT IN'))} (1, 2, {chance.choice(self.numbers)})"
         right = str(chance.randint(0, 4)) if chance.random() < 0.6 else chance.choice(self.numbers)
         return f"{left} {chance.choice(('=', '!=', '<', '<=', '>', '>='))} {right}"
 
-    def selected(self) -> tuple[str, str]:
+    def selected(self) -> tuple[str, str, str]:
+        """The form of the query, what it selects or constructs, and what follows the pattern."""
         chance = self.chance
-        known = [*self.nodes, *self.numbers] or ["?x0"]
+        known = [*self.nodes, *self.numbers, *self.texts] or ["?x0"]
+        if chance.random() < 0.05:
+            return "ASK", "", ""
+        if self.nodes and chance.random() < 0.08:
+            subject, value = chance.choice(self.nodes), chance.choice(known)
+            return "CONSTRUCT", f"{{ {subject} ex:made {value} . ex:c ex:made {subject} }}", ""
         if self.numbers and self.nodes and chance.random() < 0.35:
             key = chance.choice(self.nodes)
             call = self.aggregate()
             if chance.random() < 0.3:
-                return f"({call} AS ?total)", ""
+                return "SELECT", f"({call} AS ?total)", ""
             having = f" HAVING ({self.aggregate()} > 1)" if chance.random() < 0.3 else ""
-            return f"{key} ({call} AS ?total)", f" GROUP BY {key}{having}"
+            if having and chance.random() < 0.3:
+                having = f" HAVING ({self.aggregate()} > 1 || {key} = ex:a)"
+            call = f"{call} + 1" if chance.random() < 0.2 else call
+            more = f" ({self.aggregate()} AS ?more)" if chance.random() < 0.2 else ""
+            return "SELECT", f"{key} ({call} AS ?total){more}", f" GROUP BY {key}{having}"
         names = list(dict.fromkeys(chance.choice(known) for _ in range(chance.randint(1, 3))))
-        return "DISTINCT " + " ".join(names), ""
+        return "SELECT", "DISTINCT " + " ".join(names), ""
 
     def aggregate(self) -> str:
         chance = self.chance
@@ -195,6 +238,8 @@ class Drawn:
 
 
 def random_triple(chance: random.Random) -> tuple[URIRef, URIRef, URIRef | Literal]:
+    if chance.random() < 0.1:
+        return chance.choice(NODES), NAMED, chance.choice(TEXTS)
     if chance.random() < 0.5:
         return chance.choice(NODES), chance.choice(LINKS), chance.choice(NODES)
     return chance.choice(NODES), chance.choice(NUMBERED), Literal(chance.randint(0, 4))

@@ -59,6 +59,8 @@ def solutions(asked: Asked, events: Sequence[Event], static: Sequence[tuple], t:
     for triple in default:
         data.default_graph.add(triple)
     found = data.query(asked.sparql)
+    if found.type == "ASK":
+        return {()} if found.askAnswer else set()
     rows = {tuple("undef" if v is None else value(v) for v in row) for row in found}
     # rdflib leaves out solutions that bind nothing.
     return {row for row in rows if set(row) != {"undef"}}
@@ -88,6 +90,8 @@ def answers(
 def value(term: URIRef | Literal) -> Value:
     if isinstance(term, URIRef):
         return f"<{term}>"
+    if term.language:
+        return f'"{term}"@{term.language}'
     plain = term.toPython()
     if isinstance(plain, Decimal | float):
         return tidy(float(plain))

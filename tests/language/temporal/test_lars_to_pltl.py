@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import pytest
 from tests.in_process import larspark
@@ -14,6 +15,8 @@ from larspark.language import parse_formula
 from larspark.language.dialects.ltl.lars_to_pltl import Timeline, pltl
 from larspark.language.dialects.ltl.temporal_reader import read_formulas
 from larspark.language.dialects.ltl.temporal_tree import (
+    Binary,
+    Known,
     Listed,
     Proposition,
     Temporal,
@@ -102,16 +105,19 @@ def test_proposition_3() -> None:
     assert seen == {True, False}
 
 
-def windowed(random: Random, depth: int) -> tuple[Formula, int]:
-    """A formula whose temporal operators stand below windows, and how far it sees ahead."""
+def windowed(random: Random, depth: int, fixed: int = 4) -> tuple[Formula, int]:
+    """A formula whose temporal operators stand below windows, and how far it sees ahead.
+
+    The time points of `@` are at most `fixed`.
+    """
     if depth == 0:
         return AtomFormula(Atom(random.choice("pq"))), 0
     if random.random() < 0.3:
-        left, right = windowed(random, depth - 1), windowed(random, depth - 1)
+        left, right = windowed(random, depth - 1, fixed), windowed(random, depth - 1, fixed)
         return And((Not(left[0]), right[0])), max(left[1], right[1])
-    body, reach = windowed(random, depth - 1)
+    body, reach = windowed(random, depth - 1, fixed)
     past, future = random.randint(0, 2), random.randint(0, 2)
-    kind = random.choice((Some, Always, lambda f: At(random.randint(0, 4), f)))
+    kind = random.choice((Some, Always, lambda f: At(random.randint(0, fixed), f)))
     return Windowed(TimeWindow(past, future), kind(body)), reach + future
 
 
@@ -121,35 +127,97 @@ def ahead(steps: int, formula: Temporal) -> Temporal:
     return formula
 
 
-def test_theorem_14_one_formula_for_streams_of_every_length() -> None:
+END = Proposition(Atom("u"))
+
+
+def of_every_length(formula: Formula, reach: int, t: int) -> Temporal:
     """Construction (12): a case for each distance to the end, up to where they are all the same."""
-    end = Proposition(Atom("u"))
+    cases: list[Temporal] = []
+    for n in range(reach + 1):
+        here = [ahead(n, Unary("!", END)), pltl(formula, Timeline(0, t + n), t)]
+        if n < reach:
+            here.append(ahead(n + 1, END))
+        cases.append(Listed("&", tuple(here)))
+    return cases[0] if len(cases) == 1 else Listed("|", tuple(cases))
+
+
+def of_every_time(kind: type[Some | Always], formula: Formula, reach: int, most: int) -> Temporal:
+    """Constructions (22) and (23): from the start, each time point up to `most`, and all later."""
+    within = Unary("!", END) if kind is Some else END
+    operator: Literal["|", "&"] = "&" if kind is Some else "|"
+    parts: list[Temporal] = []
+    for t in range(most + 1):
+        part: Temporal = Listed(operator, (within, of_every_length(formula, reach, t)))
+        if t == most:
+            part = Unary("F" if kind is Some else "G", part)
+        parts.append(ahead(t, part))
+    together = Listed("|" if kind is Some else "&", tuple(parts))
+    return from_start(together)
+
+
+def from_start(formula: Temporal) -> Temporal:
+    start = Unary("!", Unary("Y", Known("true")))
+    return Listed("&", (Unary("!", END), Unary("H", Binary("->", start, formula))))
+
+
+def random_path(random: Random, last: int, beyond: int) -> tuple[States, list[tuple[int, Atom]]]:
+    """States up to `last`, and further ones outside of the stream; its elements."""
+    states: States = [set() for _ in range(last + 1)]
+    elements = []
+    for point in range(last + 1):
+        for name in "pq":
+            if random.random() < 0.5:
+                states[point].add(Atom(name))
+                elements.append((point, Atom(name)))
+    return [*states, *({Atom("u")} for _ in range(beyond))], elements
+
+
+def test_theorem_14_one_formula_for_streams_of_every_length() -> None:
     seen = set()
     for seed in range(PAIRS // 20):
         random = Random(f"theorem 14 {seed}")
         formula, reach = windowed(random, random.randint(1, 3))
         t = random.randint(0, 3)
-        cases: list[Temporal] = []
-        for n in range(reach + 1):
-            here = [ahead(n, Unary("!", end)), pltl(formula, Timeline(0, t + n), t)]
-            if n < reach:
-                here.append(ahead(n + 1, end))
-            cases.append(Listed("&", tuple(here)))
-        translated = cases[0] if len(cases) == 1 else Listed("|", tuple(cases))
+        translated = of_every_length(formula, reach, t)
         for last in range(t, t + reach + 3):
-            states: States = [set() for _ in range(last + 1)]
-            elements = []
-            for point in range(last + 1):
-                for name in "pq":
-                    if random.random() < 0.5:
-                        states[point].add(Atom(name))
-                        elements.append((point, Atom(name)))
+            path, elements = random_path(random, last, reach + 3)
             holds = bool(query(formula, elements, start=0, end=last, at=t))
-            path = [*states, *({Atom("u")} for _ in range(reach + 3))]
             assert satisfies(path, t, translated) == holds, (seed, last)
             assert satisfies(path, 0, ahead(t, translated)) == holds
             seen.add(holds)
     assert seen == {True, False}
+
+
+def test_theorem_14_without_windows_around_the_temporal_operators() -> None:
+    """Constructions (20), (22), (23): `@`, always and some over the whole timeline; and (25)."""
+    seen = set()
+    most = 4
+    for seed in range(PAIRS // 100):
+        random = Random(f"theorem 14, from the start {seed}")
+        # At 4 the windows, which look back 2 time points at most, do not show 1 any more.
+        body, reach = windowed(random, 1, fixed=1)
+        fixed = random.randint(0, 3)
+        moved = ahead(fixed, of_every_length(body, reach, fixed))
+        cases: list[tuple[Formula, Temporal]] = [
+            (At(fixed, body), from_start(moved)),
+            (Some(body), of_every_time(Some, body, reach, most)),
+            (Always(body), of_every_time(Always, body, reach, most)),
+        ]
+        ends: list[Temporal] = []
+        for t in range(most + 1):
+            ending = (Unary("!", END), Unary("X", END), of_every_length(body, reach, t))
+            part: Temporal = Listed("&", ending)
+            ends.append(ahead(t, Unary("F", part) if t == most else part))
+        for last in range(most + 3):
+            path, elements = random_path(random, last, most + reach + 3)
+            for formula, translated in cases:
+                for t in {0, last // 2, last}:
+                    holds = bool(query(formula, elements, start=0, end=last, at=t))
+                    assert satisfies(path, t, translated) == holds, (seed, last, t)
+                    seen.add((type(formula), holds))
+            holds = bool(query(body, elements, start=0, end=last, at=last))
+            assert satisfies(path, 0, Listed("|", tuple(ends))) == holds, (seed, last)
+    assert len(seen) == 6
 
 
 @pytest.mark.parametrize(
