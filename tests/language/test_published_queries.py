@@ -93,8 +93,15 @@ STREAM <http://s> [RANGE 15m TUMBLING] { ?x <http://p> ?y }
 STREAM <http://s> [RANGE 30s SLIDE 5s] { ?x <http://q> ?a }
 STREAM <http://r> [ALL] { ?x <http://q> ?z }
 STREAM <http://r> [TRIPLES 4] { ?x <http://q> ?w } FILTER(?z > 3) } GROUP BY ?x""",
+    "aggregates without brackets": """
+SELECT ?x count(DISTINCT ?y) as ?n max(?y) AS ?m
+WHERE { STREAM <http://s> [RANGE 15s] { ?x <http://p> ?y } } GROUP BY ?x""",
 }
 RSPQL = {
+    "an operator in the query": """
+PREFIX : <http://e/>
+REGISTER STREAM :out COMPUTED EVERY PT5S AS CONSTRUCT ISTREAM { ?x :q ?y }
+FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT5S] WHERE { WINDOW :w { ?x :p ?y } }""",
     "two windows and the default graph": """
 PREFIX : <http://e/>
 REGISTER RSTREAM <http://out> AS

@@ -109,6 +109,9 @@ REFUSED = {
     f'SELECT ?x {WINDOW}WHERE {{ ?x :p ?y FILTER(?y > "b") }}': (
         "2:72 L150 C-SPARQL: an order between texts is"
     ),
+    f"SELECT ?x {WINDOW}WHERE {{ ?x :p ?y }} AGGREGATE {{ (?n, COUNT, {{?x}}) }}": (
+        "2:64 L150 C-SPARQL: AGGREGATE is"
+    ),
     f"SELECT ?x {WINDOW}WHERE {{ ?x :p? ?y }}": "2:58 L150 C-SPARQL: a property path is",
     f"SELECT ?x {WINDOW}WHERE {{ ?x :p ?y FILTER(1 < 2 && x:int(?y) > 3) }}": (
         "2:78 L150 C-SPARQL: the function x:int is"

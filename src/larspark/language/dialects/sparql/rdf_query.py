@@ -50,6 +50,8 @@ class StreamQuery:
     first: int = 0
     arriving: list[str] = field(default_factory=list)
     before: int = 1
+    # Where brackets were put into the text of the query.
+    inserted: list[int] = field(default_factory=list)
 
 
 _TOKEN = re.compile(

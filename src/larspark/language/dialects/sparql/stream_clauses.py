@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NoReturn, cast, get_args
 from urllib.parse import urljoin
 
 from larspark.language.dialects.sparql.rdf_query import (
@@ -40,6 +40,7 @@ _ISO_DURATION = re.compile(
     re.IGNORECASE,
 )
 _MAX_DIGITS = 12
+AGGREGATES = ("count", "sum", "avg", "min", "max")
 
 
 class StopReading(Exception):  # noqa: N818 - the problem has been reported
@@ -90,6 +91,9 @@ class ClauseReader:
         if place < len(self._tokens):
             return self._tokens[place]
         return QueryToken("END", "", len(self._source.text))
+
+    def _before(self) -> str:
+        return self._tokens[self._at - 1].word if self._at else ""
 
     def _next(self) -> QueryToken:
         token = self._peek()
@@ -256,7 +260,26 @@ class ClauseReader:
         while self._at < len(self._tokens):
             if not clause(self._peek()):
                 self._next()
+        self._bracket_aggregates()
         return self.query
+
+    def _bracket_aggregates(self) -> None:
+        """Put the brackets of SPARQL around `COUNT(?x) AS ?n`, as CQELS writes it."""
+        depth, start = 0, None
+        for place, token in enumerate(self._tokens):
+            if token.text == "{" or token.word in ("from", "where"):
+                break
+            if depth == 0 and token.word in AGGREGATES:
+                start = token.start
+            depth += (token.text == "(") - (token.text == ")")
+            ends = start is not None and token.kind == "VARIABLE"
+            if ends and depth == 0 and self._tokens[place - 1].word == "as":
+                self.query.inserted += [start or 0, token.end]
+                start = None
+        text = self.query.sparql
+        for number, at in reversed(list(enumerate(self.query.inserted))):
+            text = text[:at] + ")("[number % 2 == 0] + text[at:]
+        self.query.sparql = text
 
 
 class CSparqlClauses(ClauseReader):
@@ -354,6 +377,10 @@ class RspQlClauses(ClauseReader):
                 self._blank(token.start, self._tokens[self._at - 1].end)
             else:
                 self._dataset(token)
+        elif token.word in get_args(Emission) and self._before() in ("select", "construct"):
+            self.query.emission = cast(Emission, token.word)
+            self._next()
+            self._blank(token.start, token.end)
         elif token.word == "window":
             self._next()
             graph, at = self._iri()

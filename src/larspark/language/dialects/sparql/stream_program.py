@@ -58,6 +58,7 @@ _REFUSED = {
     "offset": "OFFSET",
     "describe": "DESCRIBE",
     "values": "VALUES",
+    "aggregate": "AGGREGATE",
     "insert": "INSERT",
     "delete": "DELETE",
     "load": "LOAD",
@@ -139,7 +140,7 @@ class StreamProgram:
         if has_errors(tuple(self._source.problems)):
             # What rdflib finds in a text of which parts are refused is beside the point.
             return None
-        algebra = self._algebra(query.sparql)
+        algebra = self._algebra(query)
         if algebra is None:
             return None
         self._query = query
@@ -193,7 +194,8 @@ class StreamProgram:
         span = self._places.span(0, 1) if found is None else self._span(found)
         return AtomFormula(Atom(DATA, (*terms, graph)), span)
 
-    def _algebra(self, text: str) -> Any | None:
+    def _algebra(self, query: StreamQuery) -> Any | None:
+        text = query.sparql
         try:
             parsed = parseQuery(text)
             # rdflib names blank nodes by chance.
@@ -204,6 +206,8 @@ class StreamProgram:
             offset = min(error.loc, max(len(text) - 1, 0))
             found = text[offset : offset + 12].split("\n")[0].strip() or "the end"
             message = f"this is no SPARQL: `{found}` does not fit here"
+            for at in query.inserted:
+                offset -= at < offset
             self._source.report("L104", message, self._places.span(offset, offset + 1))
         except RecursionError:
             message = "the query nests too deeply"
