@@ -74,7 +74,7 @@ def test_a_look_at_a_predicate_tells_its_part_and_its_rules(talk) -> None:
 
         assert (await seen(3, 13)).split("\n\n") == [
             "`hot/1`: derived",
-            "```lars\nhot(M) :- [3] some temp(M, V), V > 90.  % line 3\n```",
+            "```lars\nhot(M) :- [3 min] some temp(M, V), V > 90.  % line 3\n```",
             "engine `interval`, lookback: 5 time points",
         ]
         assert (await seen(2, 26)).startswith("`temp/2`: input: facts of the stream")

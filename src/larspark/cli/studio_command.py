@@ -22,10 +22,12 @@ from larspark.cli.options import (
     LatenessOption,
     Layout,
     MapOption,
+    MaxMemoryOption,
     OnErrorOption,
     RetryOption,
     UntilOption,
     ZoneOption,
+    bytes_of,
     existing,
 )
 from larspark.feeds import Stream
@@ -74,6 +76,7 @@ def studio(
     follow: FollowOption = False,
     retry: RetryOption = True,
     timezone: ZoneOption = None,
+    max_memory: MaxMemoryOption = None,
     port: Annotated[int, typer.Option(help="The port of the page; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
@@ -83,6 +86,7 @@ def studio(
     """
     # The server is loaded for this command alone.
     from larspark.studio.desk import Desk
+    from larspark.studio.guard import half_of_memory
     from larspark.studio.running import Opening, Places
     from larspark.studio.server import Studio
 
@@ -133,7 +137,8 @@ def studio(
         timezone,
     )
     text = program.read_text("utf-8") if program is not None and program.exists() else ""
-    served = Studio(Desk(opening, program, text, Places(streams, mapping)), port)
+    memory = bytes_of(max_memory) or half_of_memory()
+    served = Studio(Desk(opening, program, text, Places(streams, mapping), memory), port)
     print(served.address, flush=True)  # noqa: T201 - scripts read it
     errors.print("Ctrl-C ends it; nobody without this address can see it", markup=False)
     if browser:

@@ -187,10 +187,15 @@ def lars_translation(program: Program) -> str:
 
 def origin_comment(program: Program, rule: Rule) -> str:
     """The place of a rule in the text that was read, and the text there, on one line."""
+    return f"% {rule.span.source}:{rule.span.line}: {written_text(program, rule)}".rstrip()
+
+
+def written_text(program: Program, rule: Rule) -> str:
+    """The text that a rule was read from, on one line; empty where there is none."""
     span = rule.span
     lines = program.texts.get(span.source, "").split("\n")[span.line - 1 : span.end_line]
     if len(lines) == 1:
         lines = [lines[0][span.column - 1 : span.end_column - 1]]
     elif lines:
         lines = [lines[0][span.column - 1 :], *lines[1:-1], lines[-1][: span.end_column - 1]]
-    return " ".join(f"% {span.source}:{span.line}: {' '.join(lines)}".split())
+    return " ".join(" ".join(lines).split())

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from larspark.analysis.checked import Checked
 from larspark.base.atoms import Signature
 from larspark.language import rule_text
+from larspark.language.printer import written_text
 from larspark.language.term_text import name_text
 from larspark.language.tokens import Token
+from larspark.language.tree import Rule
 from larspark.lsp.document import Document, Replacement
 from larspark.lsp.symbols import Occurrence
 
@@ -133,12 +136,18 @@ def _about(document: Document, signature: Signature) -> str:
             if any(edge.head == signature and edge.rule == number for edge in checked.edges)
         ]
         if rules:
-            shown = [f"{rule_text(rule)}  % line {rule.span.line}" for rule in rules[:5]]
+            shown = [_written(checked, rule) for rule in rules[:5]]
             lines.append("```lars\n" + "\n".join(shown) + "\n```")
         if len(rules) > 5:
             lines.append(f"and {len(rules) - 5} more rules")
         lines.append(document.summary())
     return "\n\n".join(lines)
+
+
+def _written(checked: Checked, rule: Rule) -> str:
+    """A rule as it is written, and its line."""
+    text = written_text(checked.program, rule).removesuffix(".")
+    return f"{text}.  % line {rule.span.line}" if text else rule_text(rule)
 
 
 def definitions(document: Document, line: int, column: int) -> list[Occurrence]:

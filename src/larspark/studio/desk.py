@@ -1,18 +1,27 @@
 """The program of a studio, its stream, and the runs that follow its changes."""
 
 import threading
+import time
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from larspark import api
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.language.formatting import laid_out
+from larspark.language.tree import Program
 from larspark.lsp.document import Document
 from larspark.lsp.features import completions, hover
 from larspark.studio.feed import Feed, OutdatedError
+from larspark.studio.guard import Guard, OverMemoryError, over_memory
 from larspark.studio.outcome import Outcome
 from larspark.studio.running import Opening, Places, Run
+
+T = TypeVar("T")
+# A question is not worked on for longer.
+_PATIENCE_SECONDS = 30
 
 
 class Desk:
@@ -24,12 +33,22 @@ class Desk:
         path: Path | None,
         text: str,
         places: Places = Places(),  # noqa: B008
+        memory: int | None = None,
     ) -> None:
         self.path = path
         self.places = places
         self.document = Document(text, path)
+        # What the file holds.
+        self.saved = text
         self.outcome = Outcome(0)
         self._opening = opening
+        # The last version without errors, and what it reads.
+        self._sound = Document("", None), Program(())
+        self._read: Places | None = None
+        # The most bytes that the process may take.
+        self._memory = memory
+        # How often each question was asked.
+        self._asked: Counter[str] = Counter()
         self._wanted = 1
         self._feed: Feed | None = None
         # What the feed was opened for: another program may read the same stream differently.
@@ -43,8 +62,7 @@ class Desk:
         with self._news:
             if text != self.document.text:
                 self.document = Document(text, self.path, self.document)
-                self._wanted += 1
-                self._news.notify_all()
+                self._want()
             document = self.document
         return checked_fields(document)
 
@@ -52,8 +70,13 @@ class Desk:
         """Read another stream."""
         with self._news:
             self.places = places
-            self._wanted += 1
-            self._news.notify_all()
+            self._want()
+
+    def _want(self) -> None:
+        """Let a new version run; the page is told so."""
+        self._wanted += 1
+        self.news += 1
+        self._news.notify_all()
 
     def stop(self) -> None:
         """End what runs."""
@@ -75,7 +98,8 @@ class Desk:
             if path.exists():
                 hint = "choose another name"
                 raise LarsparkError(Problem("L505", f"there is a file {path} already", hint=hint))
-        path.write_text(self.document.text, encoding="utf-8")
+        self.saved = self.document.text
+        path.write_text(self.saved, encoding="utf-8")
         if self.path is None:
             self.path = path
             with self._news:
@@ -100,7 +124,36 @@ class Desk:
     def models(self, at: int) -> dict[str, Any]:
         """The answer streams at a time point."""
         feed = self._feed
-        return self.outcome.models(at, [] if feed is None else feed.known())
+        batches = [] if feed is None else feed.known()
+        return self._answer("models", lambda outcome: outcome.models(at, batches))
+
+    def explained(self, text: str, at: int, model: int | None) -> dict[str, Any]:
+        """Why an atom holds at a time point, or why not."""
+        return self._answer("explain", lambda outcome: outcome.explained(text, at, model))
+
+    def hypotheses(self, at: int, most: int) -> list[dict[str, Any]]:
+        """What may come to hold after a time point."""
+        return self._answer("hypotheses", lambda outcome: outcome.hypotheses(at, most))
+
+    def _answer(self, name: str, question: Callable[[Outcome], T]) -> T:
+        """The answer to a question, unless it is asked again before, or takes too long."""
+        with self._news:
+            self._asked[name] += 1
+            number = self._asked[name]
+        end = time.monotonic() + _PATIENCE_SECONDS
+
+        def outdated() -> bool:
+            return self._asked[name] != number or time.monotonic() > end
+
+        try:
+            with Guard(outdated, self._memory):
+                return question(self.outcome)
+        except OverMemoryError:
+            raise over_memory(self._memory or 0) from None
+        except OutdatedError:
+            message = f"this takes longer than {_PATIENCE_SECONDS} s"
+            hint = "narrower windows make it easier; the commands of larspark have more patience"
+            raise LarsparkError(Problem("L431", message, hint=hint)) from None
 
     def _publish(self, outcome: Outcome) -> None:
         with self._news:
@@ -118,9 +171,14 @@ class Desk:
                 self._run(version, document)
             except OutdatedError:
                 continue
+            except OverMemoryError:
+                self._fail(version, over_memory(self._memory or 0))
             except LarsparkError as error:
-                failed = replace(self.outcome, version=version, done=True, problems=error.problems)
-                self._publish(failed)
+                self._fail(version, error)
+
+    def _fail(self, version: int, error: LarsparkError) -> None:
+        """Show why a version does not run; the answers of the one before stay."""
+        self._publish(replace(self.outcome, version=version, done=True, problems=error.problems))
 
     def _next(self, done: int) -> tuple[int, Document]:
         """The version that is to run, once it is not the one that was run."""
@@ -134,13 +192,20 @@ class Desk:
 
         problems = document.problems()
         parsed = document.parsed.program
-        if parsed is None or any(problem.severity is Severity.ERROR for problem in problems):
+        if parsed is not None and not any(p.severity is Severity.ERROR for p in problems):
+            self._sound = document, parsed
+        elif self.outcome.checked is not None and self._read is self.places:
             # The answers of the last program without errors stay.
             self._publish(replace(self.outcome, version=version, done=True, problems=()))
             return
+        document, parsed = self._sound
+        places = self.places
         program = api.Program(parsed)
         feed = self._feed_for(program)
-        Run(version, document, program, self._opening, feed, self._publish).go(outdated)
+        with Guard(outdated, self._memory) as guard:
+            run = Run(version, document, program, self._opening, feed, self._publish, guard)
+            run.go(outdated)
+        self._read = places
 
     def _feed_for(self, program: api.Program) -> Feed | None:
         """The stream as the program reads it."""

@@ -18,14 +18,15 @@ from larspark.run.hypothetical import Monitor
 from larspark.run.protocol import Answers, Model, Settings
 from larspark.run.replay import up_to
 from larspark.run.session import Session
-from larspark.show.explain.explanation import explain_atom, parse_goal
+from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
 from larspark.show.explain.knowledge import reach_of
 from larspark.show.explain.outline import Kind, Row
 from larspark.show.explain.proof import Proof
-from larspark.show.timeline.interactive import time_fields
+from larspark.show.timeline.interactive import has_clock_times, time_fields
 from larspark.show.timeline.levels import Levels
 from larspark.show.timeline.picture import window_spans
 from larspark.show.timeline.tracks import Track, elements_of, interval_tracks
+from larspark.studio.day_times import DayTimes
 
 # More bands than this are hard to find one's way in.
 MOST_BANDS = 40
@@ -135,21 +136,33 @@ class Outcome:
         """Why an atom holds at a time point, or why not, as rows of a tree."""
         checked = self._known()
         goal, when = parse_goal(text)
-        elements = self._elements(goal.signature, at, every=when not in (None, at))
         settings = self.settings._replace(start=self.start)
         models = None if model is None else [self.kept.models[at][model].stream]
-        found = explain_atom(
-            checked,
-            goal,
-            at,
-            elements,
-            self.background,
-            models,
-            settings,
-            when=when,
-            times=self.times,
-        )
+
+        def found_in(elements: Sequence[tuple[int, Atom]]) -> Explanation:
+            return explain_atom(
+                checked,
+                goal,
+                at,
+                elements,
+                self.background,
+                models,
+                settings,
+                when=when,
+                times=self._times_on(at),
+            )
+
+        elements = self._elements(goal.signature, at, every=when not in (None, at))
+        found = found_in(elements)
         rows = [_row(row, self.source) for row in found.rows()]
+        if not found.holds and goal.signature in {*checked.derived, *checked.inputs}:
+            # What nearly was in a window lies before it.
+            more, left_out = self._elements_before(goal, at, elements)
+            if len(more) > len(elements):
+                rows = [_row(row, self.source) for row in found_in(more).rows()]
+            if left_out:
+                note = f"near misses are looked for in the last {_FACTS_SEEN:,} facts"
+                rows.append(_row(Row(0, Kind.NOTE, note), self.source))
         proof = found.answer
         return {
             "atom": atom_text(goal),
@@ -183,15 +196,33 @@ class Outcome:
         """The facts that can matter to the atoms of a predicate at a time point."""
         checked = self._known()
         last = 2**62 if self.settings.hindsight else at
-        first: int | None = None
         if not every and not checked.several_models and not self.settings.hindsight:
-            time, tuples = checked.lookback.time, checked.lookback.tuples
+            reach = checked.lookback
             if signature in checked.derived and signature is not None:
                 reach = reach_of(checked, signature)
-                time, tuples = reach.time, reach.tuples
-            if time is not None and tuples == 0:
-                first = at - time
-        return elements_of(self.facts, first, last)
+            if reach.time is not None and reach.tuples is not None:
+                first = at - reach.time
+                before = elements_of(self.facts, None, first - 1, reach.tuples)
+                return before + elements_of(self.facts, first, last)
+        return elements_of(self.facts, None, last)
+
+    def _elements_before(
+        self, goal: Atom, at: int, known: Sequence[tuple[int, Atom]]
+    ) -> tuple[Sequence[tuple[int, Atom]], bool]:
+        """More of the facts, those about the arguments of an atom first; were some left out?"""
+        last = 2**62 if self.settings.hindsight else at
+        if sum(track.within(last, last).stop for track in self.facts) <= _FACTS_SEEN:
+            return elements_of(self.facts, None, last), False
+        if len(known) >= _FACTS_SEEN:
+            return known, True
+        before = known[0][0] - 1 if known else last
+        about = [track.about(goal.args) for track in self.facts]
+        return [*elements_of(about, None, before, _FACTS_SEEN - len(known)), *known], True
+
+    def _times_on(self, at: int) -> TimeFormat:
+        """How time points are written around one of them."""
+        clock = has_clock_times(self.times, self.extent)
+        return DayTimes(self.times, at) if clock else self.times
 
     def windows(self, predicate: str, at: int) -> list[dict[str, Any]]:
         """What the windows of the rules about a predicate cover at a time point."""
@@ -257,6 +288,7 @@ class Outcome:
             raise LarsparkError(Problem("L504", message, hint="use `larspark hypothesize`"))
         monitor.hear(facts.RowBatch([facts.Row(t, atom, 0) for t, atom in elements], at))
         monitor.advance(at)
+        times = self._times_on(at)
         found = []
         for _, holds, answer, _ in monitor.pending(most):
             begins = holds.t if isinstance(holds.t, int) else at + 1
@@ -267,8 +299,8 @@ class Outcome:
                     "from": begins,
                     "to": max(begins, end),
                     "certain": answer.certain,
-                    "missing": [item.text(self.times) for item in answer.hypotheses],
-                    "seen": [item.text(self.times) for item in answer.evidence],
+                    "missing": [item.text(times) for item in answer.hypotheses],
+                    "seen": [item.text(times) for item in answer.evidence],
                 }
             )
         return found

@@ -57,6 +57,7 @@ def _model(query: Query) -> tuple[int, int] | None:
 def _state(desk: Desk, query: Query) -> Any:
     return {
         "text": desk.document.text,
+        "saved": desk.saved,
         "path": None if desk.path is None else str(desk.path),
         "streams": list(desk.places.streams),
         "map": desk.places.mapping,
@@ -88,7 +89,7 @@ def _models(desk: Desk, query: Query) -> Any:
 
 
 def _hypotheses(desk: Desk, query: Query) -> Any:
-    return desk.outcome.hypotheses(_number(query, "at"), _HYPOTHESES_SHOWN)
+    return desk.hypotheses(_number(query, "at"), _HYPOTHESES_SHOWN)
 
 
 def _share(desk: Desk, query: Query) -> str:
@@ -133,7 +134,7 @@ def _place(fields: Fields) -> tuple[int, int]:
 
 def _explain(desk: Desk, fields: Fields, uploads: str) -> Any:
     model = None if fields.get("model") is None else _integer(fields, "model")
-    return desk.outcome.explained(_text(fields, "atom"), _integer(fields, "at"), model)
+    return desk.explained(_text(fields, "atom"), _integer(fields, "at"), model)
 
 
 def _save(desk: Desk, fields: Fields, uploads: str) -> Any:

@@ -1,18 +1,20 @@
 """One run of a version of the program: it shows now and then how far it has come."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from larspark import api
 from larspark.base.atoms import Atom
+from larspark.base.facts import AnyBatch
 from larspark.feeds import Stream
 from larspark.lsp.document import Document
 from larspark.run.protocol import Settings
 from larspark.run.replay import replay
 from larspark.run.session import Session
 from larspark.studio.feed import KEPT_FACTS, Feed, OutdatedError
+from larspark.studio.guard import Guard
 from larspark.studio.outcome import DerivedRows, Kept, Outcome
 
 _SHOW_SECONDS = 0.25
@@ -53,7 +55,9 @@ class Run:
         opening: Opening,
         feed: Feed | None,
         publish: Callable[[Outcome], Any],
+        guard: Guard,
     ) -> None:
+        self._guard = guard
         self._feed = feed
         self._publish = publish
         self._began = self._shown = time.perf_counter()
@@ -79,7 +83,9 @@ class Run:
 
     def go(self, outdated: Callable[[], bool]) -> None:
         """Run to the end of the feed, or until it is outdated, which is raised."""
-        batches = () if self._feed is None else self._feed.read(outdated, self._show)
+        batches: Iterator[AnyBatch] = iter(())
+        if self._feed is not None:
+            batches = self._guard.each(self._feed.read(outdated, self._show))
         for piece in replay(self._session, batches, hindsight=self._settings.hindsight):
             self._rows.add(piece)
             if outdated():
@@ -94,6 +100,10 @@ class Run:
 
     def _show(self, done: bool = False) -> None:
         """Publish what is new, if that was not done a moment ago."""
+        with self._guard.spared():
+            self._show_now(done)
+
+    def _show_now(self, done: bool) -> None:
         feed, session = self._feed, self._session
         before = time.perf_counter()
         heard = 0 if feed is None else feed.heard

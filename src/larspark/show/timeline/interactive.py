@@ -97,9 +97,15 @@ def _page(
 
 
 def time_fields(times: TimeFormat, extent: tuple[int, int] | None) -> dict[str, Any]:
-    """How the script writes time points: as clock times wherever they are clock times."""
+    """How the script writes time points."""
+    shown = has_clock_times(times, extent)
+    return {"tick": times.tick, "stamps": shown, "zone": str(times.zone)}
+
+
+def has_clock_times(times: TimeFormat, extent: tuple[int, int] | None) -> bool:
+    """Whether time points are written as clock times: wherever they are clock times."""
     clock = extent is not None and all(moment_text(t, times) for t in extent)
-    return {"tick": times.tick, "stamps": times.stamps or clock, "zone": str(times.zone)}
+    return times.stamps or clock
 
 
 def _hashes(texts: Sequence[str]) -> str:

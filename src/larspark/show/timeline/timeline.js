@@ -3,6 +3,34 @@
 // `levels.py`. Everything that comes from programs and streams is set as text, never as markup.
 "use strict";
 
+{
+const SMALL = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
+
+// A number in few characters.
+const short = (number) => (Number.isInteger(number) ? `${number}` : `${Number(number.toPrecision(4))}`);
+
+// The largest and the smallest number of a curve.
+function scale({ low, high }) {
+  const made = document.createElement("small");
+  for (const number of [high, low]) {
+    const line = document.createElement("span");
+    line.textContent = short(number);
+    made.append(line);
+  }
+  return made;
+}
+
+// Stretches that overlap or follow one another, as one.
+function joined(bars) {
+  const found = [];
+  for (const { from, to } of [...bars].sort((a, b) => a.from - b.from)) {
+    const last = found.at(-1);
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else found.push([from, to]);
+  }
+  return found;
+}
+
 globalThis.LarsTimeline = class LarsTimeline {
   static ROW = 24;
   static CURVE = 44;
@@ -69,6 +97,7 @@ globalThis.LarsTimeline = class LarsTimeline {
       drag = { x: event.offsetX, from: this.view?.from, moved: false };
       canvas.setPointerCapture(event.pointerId);
       canvas.focus({ preventScroll: true });
+      canvas.classList.add("by-pointer");
     });
     canvas.addEventListener("pointermove", (event) => {
       if (!this.view) return;
@@ -103,7 +132,11 @@ globalThis.LarsTimeline = class LarsTimeline {
       },
       { passive: false },
     );
-    canvas.addEventListener("keydown", (event) => this._key(event));
+    canvas.addEventListener("keydown", (event) => {
+      canvas.classList.remove("by-pointer");
+      this._key(event);
+    });
+    canvas.addEventListener("blur", () => canvas.classList.remove("by-pointer"));
   }
 
   _key(event) {
@@ -266,7 +299,7 @@ globalThis.LarsTimeline = class LarsTimeline {
 
   _relabel() {
     const rows = this.all;
-    const key = rows.map((row) => `${row.kind} ${row.origin} ${row.label}`).join("\n");
+    const key = rows.map((row) => [row.kind, row.origin, row.low, row.high, row.label].join(" ")).join("\n");
     if (key !== this.labelled) {
       this.labelled = key;
       this.labels.replaceChildren(
@@ -278,6 +311,7 @@ globalThis.LarsTimeline = class LarsTimeline {
           item.className = row.origin;
           item.style.height = `${this._height(row)}px`;
           item.append(text);
+          if (row.kind === "curve" && row.high > row.low) item.append(scale(row));
           return item;
         }),
       );
@@ -377,9 +411,11 @@ globalThis.LarsTimeline = class LarsTimeline {
     if (row.kind === "ghost") {
       pen.setLineDash([5, 4]);
       pen.lineWidth = 1.5;
-      for (const bar of row.bars) {
-        const [from, to] = [Math.max(-5, this.x(bar.from)), this.x(bar.to + 1)];
-        pen.strokeRect(from, middle - 6, Math.max(4, Math.min(to, this.width + 5) - from), 12);
+      for (const [begin, end] of joined(row.bars)) {
+        const [from, to] = [Math.max(-5, this.x(begin)), this.x(end + 1)];
+        pen.beginPath();
+        pen.roundRect(from, middle - 6, Math.max(4, Math.min(to, this.width + 5) - from), 12, 3);
+        pen.stroke();
       }
       pen.setLineDash([]);
       return;
@@ -393,8 +429,7 @@ globalThis.LarsTimeline = class LarsTimeline {
         if (row.kind === "dots" && unit >= 3) {
           for (let t = begin; t <= end; t++) this._dot(pen, this.x(t + 0.5), middle, unit);
         } else {
-          const left = Math.max(-5, from);
-          pen.fillRect(left, middle - 6, Math.max(1.5, Math.min(to, this.width + 5) - left), 12);
+          this._bar(pen, Math.max(-5, from), Math.min(to, this.width + 5), middle);
         }
       }
       return;
@@ -446,6 +481,15 @@ globalThis.LarsTimeline = class LarsTimeline {
     pen.stroke();
   }
 
+  // A gap of a pixel tells bars apart that touch each other.
+  _bar(pen, from, to, middle) {
+    const wide = Math.max(1.5, to - from - 1);
+    if (wide < 6) return pen.fillRect(from, middle - 6, wide, 12);
+    pen.beginPath();
+    pen.roundRect(from, middle - 6, wide, 12, 3);
+    pen.fill();
+  }
+
   _dot(pen, x, y, unit) {
     pen.beginPath();
     pen.arc(x, y, Math.max(2, Math.min(4, unit / 2)), 0, 7);
@@ -453,7 +497,7 @@ globalThis.LarsTimeline = class LarsTimeline {
   }
 
   _drawWindows(pen, height, colour) {
-    pen.font = "11px ui-monospace, Menlo, Consolas, monospace";
+    pen.font = SMALL;
     this.windows.forEach((window, number) => {
       const from = Math.max(-5, this.x(window.from));
       const to = Math.min(this.width + 5, window.to === null ? this.width + 5 : this.x(window.to + 1));
@@ -470,7 +514,7 @@ globalThis.LarsTimeline = class LarsTimeline {
 
   _drawAxis(pen, height, colour) {
     const axis = this._sized(this.axis, this.width, LarsTimeline.AXIS);
-    axis.font = "11px ui-monospace, Menlo, Consolas, monospace";
+    axis.font = SMALL;
     axis.fillStyle = colour("soft");
     pen.fillStyle = colour("line");
     const { step, name, title } = this._marks();
@@ -502,7 +546,7 @@ globalThis.LarsTimeline = class LarsTimeline {
     const step = steps.find((n) => n >= least) ?? Math.ceil(least);
     const days = step * micro >= 86400e6;
     const texts = (t) => this.text(t).split(/[T ]/);
-    const name = (t) => (days ? texts(t)[0] : texts(t)[1].replace(step * micro >= 60e6 ? /:\d\d$/ : /$^/, ""));
+    const name = (t) => (days ? texts(t)[0] : texts(t)[1].slice(0, step * micro >= 60e6 ? 5 : undefined));
     return { step, name, title: days ? zone : texts(this.view.from)[0] };
   }
 
@@ -517,6 +561,7 @@ globalThis.LarsTimeline = class LarsTimeline {
     this.clocks ??= new Map();
     if (!this.clocks.has(zone)) this.clocks.set(zone, new Intl.DateTimeFormat("sv-SE", fields));
     const text = this.clocks.get(zone).format(date);
+    if (tick % 60e6 === 0) return text.slice(0, -3);
     return tick % 1e6 ? `${text}.${String((((t * tick) % 1e6) + 1e6) % 1e6).padStart(6, "0")}` : text;
   }
 
@@ -545,6 +590,8 @@ globalThis.LarsTimeline = class LarsTimeline {
     return held ? ": holds" : ": does not hold";
   }
 };
+
+}
 
 // A source of all spans at once, for pages without a server.
 globalThis.LarsSpans = class LarsSpans {

@@ -1,6 +1,6 @@
 """Facts and intervals of atoms as columns, one track for each predicate: millions fit."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from larspark.base.arrow_numpy import numpy_array
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, Row, RowBatch
-from larspark.base.terms import Constant, constant
+from larspark.base.terms import Constant, Term, constant
 from larspark.show.timeline.lanes import Origin
 
 
@@ -95,6 +95,19 @@ class Track:
             place = next((n for n, value in enumerate(values) if value == arg), -1)
             kept &= codes == place
         return np.flatnonzero(kept)
+
+    def about(self, args: Collection[Term]) -> "Track":
+        """The rows that have one of these arguments; all rows if none has."""
+        kept = np.zeros(len(self.begin), bool)
+        for codes, values in zip(self.codes, self.values, strict=True):
+            kept |= np.array([value in args for value in values], bool)[codes]
+        rows = np.flatnonzero(kept)
+        if not len(rows):
+            return self
+        columns = (self.begin[rows], self.end[rows], self.order[rows])
+        return Track(
+            self.signature, self.origin, *columns, tuple(c[rows] for c in self.codes), self.values
+        )
 
     def within(self, first: int, last: int) -> slice:
         """The rows that begin within two time points."""

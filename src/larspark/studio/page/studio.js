@@ -38,7 +38,7 @@ function soon(act, milliseconds) {
 const query = (fields) => new URLSearchParams(fields).toString();
 
 // What the page knows.
-const page = { summary: null, following: true, model: null, explained: null, saved: "" };
+const page = { summary: null, following: true, model: null, explained: null, saved: "", errors: 0 };
 
 // ---- The editor
 
@@ -64,15 +64,20 @@ editor.completers = [
   {
     identifierRegexps: [/[a-zA-Z_0-9#\u00A2-\uFFFF]/],
     triggerCharacters: ["#", "["],
-    async getCompletions(_editor, session, position, _prefix, callback) {
+    async getCompletions(_editor, session, position, prefix, callback) {
+      if (/^[0-9]/.test(prefix)) return callback(null, []);
       const found = await request("complete", {
         text: session.getValue(),
         line: position.row + 1,
         column: position.column + 1,
       }).catch(() => []);
+      // Somebody may have written on: what was found does not fit behind a dot or a comma.
+      const { row, column } = editor.getCursorPosition();
+      const moved = row !== position.row || column !== position.column;
+      const ends = !/[\w#\[]$/.test(session.getLine(row).slice(0, column));
       callback(
         null,
-        found.map(({ label, kind, detail, snippet }) => ({
+        moved && ends ? [] : found.map(({ label, kind, detail, snippet }) => ({
           caption: label,
           ...(snippet ? { snippet } : { value: label }),
           meta: kinds[kind] ?? kind,
@@ -88,6 +93,7 @@ let proofMark = null;
 
 function show(problems) {
   const Range = ace.require("ace/range").Range;
+  page.errors = problems.filter(({ severity }) => severity === "error").length;
   marks.forEach((mark) => editor.session.removeMarker(mark));
   marks = problems.map(({ line, column, end_line, end_column, severity }) => {
     const empty = line === end_line && column === end_column;
@@ -108,7 +114,8 @@ function show(problems) {
       const go = element("button", { type: "button" }, `${line}:${column} ${severity} ${code}: ${message}`);
       go.addEventListener("click", () => goTo(line, column));
       const item = element("p", { className: severity }, go);
-      if (hint) item.append(element("span", { className: "hint" }, ` ${hint}`));
+      const below = element("span", { className: "hint" }, hint);
+      if (hint || fix) item.append(below);
       if (fix) {
         const mend = element("button", { type: "button", className: "fix" }, `Replace by ${fix.text}`);
         mend.addEventListener("click", () => {
@@ -116,7 +123,7 @@ function show(problems) {
           editor.session.replace(range, fix.text);
           editor.focus();
         });
-        item.append(" ", mend);
+        below.append(" ", mend);
       }
       return item;
     }),
@@ -143,6 +150,8 @@ const send = soon(async () => {
 editor.session.on("change", () => {
   if (proofMark !== null) editor.session.removeMarker(proofMark);
   proofMark = null;
+  hoverSoon.never();
+  tip.hidden = true;
   title();
   send();
 });
@@ -150,6 +159,7 @@ editor.session.on("change", () => {
 function title() {
   const changed = editor.getValue() !== page.saved;
   $("path").textContent = `${page.path ?? "a new program"}${changed ? ", not saved" : ""}`;
+  document.title = `${changed ? "• " : ""}${page.path?.split(/[\\/]/).at(-1) ?? "larspark studio"}`;
 }
 
 // What is known of the word under the pointer, or at the cursor with Ctrl+K.
@@ -170,7 +180,11 @@ const hoverSoon = soon((row, column, x, y) => hover(row, column, x, y).catch(() 
 editor.on("mousemove", (event) => {
   tip.hidden = true;
   const { row, column } = event.getDocumentPosition();
-  hoverSoon(row, column, event.clientX, event.clientY);
+  const { pageY } = editor.renderer.textToScreenCoordinates(row, column);
+  const below = event.clientY - pageY;
+  const onText = column < editor.session.getLine(row).length && below < editor.renderer.lineHeight * 3;
+  if (onText) hoverSoon(row, column, event.clientX, event.clientY);
+  else hoverSoon.never();
 });
 editor.container.addEventListener("mouseleave", () => {
   hoverSoon.never();
@@ -219,6 +233,11 @@ async function save() {
 }
 
 const guarded = (act) => (...given) => Promise.resolve(act(...given)).catch((error) => status(error.message, true));
+const RULES = [...$("reasons").childNodes];
+$("rules").addEventListener("click", () => {
+  $("reasons").replaceChildren(...RULES);
+  $("reasons").scrollTop = 0;
+});
 $("format").addEventListener("click", guarded(layOut));
 $("save").addEventListener("click", guarded(save));
 
@@ -246,10 +265,19 @@ function status(text, failed = false) {
 // Timestamps were read by a program that does not say how long a time point lasts.
 const NEEDS_TICK = "L311";
 
-function offerTicks() {
-  for (const tick of ["1 s", "1 min"]) {
-    const button = element("button", { type: "button" }, `Add #tick ${tick}.`);
-    button.addEventListener("click", () => editor.session.insert({ row: 0, column: 0 }, `#tick ${tick}.\n`));
+function addTick(tick) {
+  editor.session.insert({ row: 0, column: 0 }, `#tick ${tick}.\n`);
+}
+
+// A program that is still empty gets a length that fits the times of the file.
+function needTick() {
+  const times = page.file?.text.slice(0, 20_000).match(/\d\d:\d\d:\d\d[.\d]*/g) ?? [];
+  const minutes = times.length && times.every((time) => time.slice(6).match(/^[0.]*$/));
+  if (page.file && !editor.getValue()) return addTick(minutes ? "1 min" : "1 s");
+  status("The times of the stream are timestamps. How long is a time point?", true);
+  for (const tick of ["1 s", "1 min", "1 h"]) {
+    const button = element("button", { type: "button" }, `#tick ${tick}.`);
+    button.addEventListener("click", () => addTick(tick));
     $("status").append(" ", button);
   }
 }
@@ -257,6 +285,9 @@ function offerTicks() {
 function told(summary) {
   const before = page.summary;
   page.summary = summary;
+  document.body.dataset.version = summary.version;
+  document.body.dataset.done = summary.done;
+  if (before && summary.version !== summary.wanted) return status("running");
   timeline.setFormat(summary.format);
   $("follow").hidden = !summary.live;
   $("models").hidden = !summary.several;
@@ -276,21 +307,22 @@ function told(summary) {
     }
   }
   if (changed && page.explained) guarded(explain)(page.explained.atom, page.explained.at);
-  if (summary.failures.length) {
+  if (summary.failures.some(({ code }) => code === NEEDS_TICK)) {
+    needTick();
+  } else if (summary.failures.length) {
     status(summary.failures.map(({ message, hint }) => (hint ? `${message}; ${hint}` : message)).join(" "), true);
-    if (summary.failures.some(({ code }) => code === NEEDS_TICK)) offerTicks();
   } else {
     const count = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
-    const parts = summary.version ? [count(summary.facts, "fact"), count(summary.intervals, "interval")] : [];
-    if (summary.done && summary.version) parts.push(`${summary.seconds.toFixed(2)} s by ${summary.engine}`);
+    const parts = summary.version && summary.extent ? [count(summary.facts, "fact"), count(summary.intervals, "interval")] : [];
+    if (summary.done && parts.length) parts.push(`${summary.seconds.toFixed(2)} s by ${summary.engine}`);
     if (!summary.done && !summary.live) parts.push("running");
     if (summary.live) parts.push("live");
+    const stale = summary.intervals ? "these are the answers of its last version without" : "it runs when they are mended";
+    if (page.errors) parts.unshift(`the program has errors; ${stale}`);
     status([...parts, ...summary.notes].join(" · "));
   }
   $("nothing").hidden = Boolean(summary.extent);
   $("timeline").classList.toggle("empty", !summary.extent);
-  document.body.dataset.version = summary.version;
-  document.body.dataset.done = summary.done;
   ahead();
 }
 
@@ -442,6 +474,11 @@ function moment(text) {
   if (/^-?\d+$/.test(text)) return Number(text);
   const { tick, stamps } = timeline.format;
   if (!stamps || !tick) return null;
+  // Only a time of day: on the day of the cursor.
+  if (/^\d\d:\d\d/.test(text)) {
+    const day = timeline.text(timeline.cursor ?? page.summary.extent[1]).split(" ")[0];
+    text = `${day} ${text}`;
+  }
   // The clock of the page may be one of another zone: the written time is searched for.
   const start = Date.parse(`${text.replace(" ", "T")}Z`);
   if (Number.isNaN(start)) return null;
@@ -497,7 +534,8 @@ $("file").addEventListener("change", guarded(async () => {
   const text = await file.text();
   page.file = { name: file.name, text };
   const [head = "", first = ""] = text.split("\n");
-  $("columns").textContent = `${head}\n${first}`;
+  $("columns").textContent = `${head}\n${first}`.trim();
+  $("columns").hidden = false;
   if (/\.[ct]sv$/.test(file.name) && !$("map").value) {
     const names = head.trim().split(file.name.endsWith(".tsv") ? "\t" : /[,;]/);
     const time = names.find((name) => /^(t|time|timestamp|date|ts)$/i.test(name)) ?? names[0];
@@ -549,6 +587,8 @@ function places(streams) {
   if (!streams.length) $("data").open = true;
 }
 
+$("begin").addEventListener("click", () => $("file").click());
+
 // ---- The two sides
 
 function widen(share) {
@@ -569,7 +609,7 @@ $("divider").addEventListener("keydown", (event) => {
 guarded(async () => {
   const state = await request("state");
   page.path = state.path;
-  page.saved = state.text;
+  page.saved = state.saved;
   editor.session.setValue(state.text);
   $("map").value = state.map ?? "";
   places(state.streams);
