@@ -18,6 +18,10 @@ from larspark.run.registry import choose
 # How a hint names a word to put in the place of the one that is wrong.
 _SUGGESTED = re.compile(r"^(?:did you mean|write) `([^`\s]+)`(?:$|\?|[ ,;:.])")
 
+# How a hint names a directive that the program lacks.
+_LACKING = re.compile(r"^(?:keep them with|say how long one time point lasts, e\.g\.) `(#[^`]+\.)`")
+_MISSING_DOT = "put a `.` here"
+
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
@@ -25,6 +29,12 @@ class Replacement:
 
     span: Span
     text: str
+
+    @property
+    def title(self) -> str:
+        """What it does, for people."""
+        is_insertion = self.span.column == self.span.end_column
+        return f"{'Insert' if is_insertion else 'Replace by'} `{self.text.strip()}`"
 
 
 class Document:
@@ -102,9 +112,24 @@ class Document:
 
     def fix(self, problem: Problem) -> Replacement | None:
         """What the hint of a problem proposes, if it removes the problem."""
-        found = _SUGGESTED.match(problem.hint)
+        replacement = self._proposed(problem)
+        if replacement is None:
+            return None
+        fixed = Document(self.replaced(replacement), self.path)
+        left = [(p.code, p.message) for p in fixed.problems()]
+        before = [(p.code, p.message) for p in self.problems()]
+        return replacement if len(left) < len(before) else None
+
+    def _proposed(self, problem: Problem) -> Replacement | None:
         span = problem.span
-        if found is None or span is None or span.line != span.end_line:
+        if span is None or span.source != self.name:
+            return None
+        if lacking := _LACKING.match(problem.hint):
+            return Replacement(Span(self.name, 1, 1, 1, 1), f"{lacking.group(1)}\n")
+        if problem.hint == _MISSING_DOT:
+            return Replacement(span._replace(end_line=span.line, end_column=span.column), ".")
+        found = _SUGGESTED.match(problem.hint)
+        if found is None or span.line != span.end_line:
             return None
         new = found.group(1)
         if re.fullmatch(r"[a-z]\w*/\d+", new):
@@ -117,11 +142,7 @@ class Document:
             span = span._replace(end_column=name.end() + 1)
         if new.startswith("#"):
             new = new[1:]
-        replacement = Replacement(span, new)
-        fixed = Document(self.replaced(replacement), self.path)
-        left = [(p.code, p.message) for p in fixed.problems()]
-        before = [(p.code, p.message) for p in self.problems()]
-        return replacement if len(left) < len(before) else None
+        return Replacement(span, new)
 
     def replaced(self, replacement: Replacement) -> str:
         """The text with a replacement made."""

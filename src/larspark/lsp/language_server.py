@@ -299,9 +299,8 @@ async def _fixes(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeA
         fix = await asyncio.to_thread(document.fix, problem)
         if fix is not None:
             edit = lsp.WorkspaceEdit({uri: [server.edit(document, fix)]})
-            title = f"Replace by `{fix.text}`"
             kind = lsp.CodeActionKind.QuickFix
-            actions.append(lsp.CodeAction(title, kind, diagnostics=[shown], edit=edit))
+            actions.append(lsp.CodeAction(fix.title, kind, diagnostics=[shown], edit=edit))
     return actions
 
 

@@ -240,6 +240,7 @@ def checked_fields(document: Document) -> dict[str, Any]:
                     "column": fix.span.column,
                     "end_column": fix.span.end_column,
                     "text": fix.text,
+                    "title": fix.title.replace("`", ""),
                 },
             }
         )

@@ -326,14 +326,16 @@ def _model_tracks(model: Model) -> list[Track]:
 
 def _row(row: Row, source: str) -> dict[str, Any]:
     """A row of an explanation; with the line of its rule, if that is in the program."""
-    aside, line = row.aside, None
+    text, aside, line = row.text, row.aside, None
+    if row.kind is Kind.NOTE and text.startswith(f"{source}:"):
+        text = f"line {text.removeprefix(f'{source}:')}"
     if row.kind in (Kind.RULE, Kind.PART) and aside.startswith(f"{source}:"):
         number, _, aside = aside.removeprefix(f"{source}:").partition(", ")
         line = int(number) if number.isdigit() else None
     return {
         "depth": row.depth + (row.kind is Kind.RULE),
         "kind": row.kind.value,
-        "text": row.text,
+        "text": text,
         "aside": aside,
         "line": line,
     }

@@ -117,7 +117,7 @@ function show(problems) {
       const below = element("span", { className: "hint" }, hint);
       if (hint || fix) item.append(below);
       if (fix) {
-        const mend = element("button", { type: "button", className: "fix" }, `Replace by ${fix.text}`);
+        const mend = element("button", { type: "button", className: "fix" }, fix.title);
         mend.addEventListener("click", () => {
           const range = new Range(fix.line - 1, fix.column - 1, fix.line - 1, fix.end_column - 1);
           editor.session.replace(range, fix.text);
@@ -144,7 +144,9 @@ function markRule(line) {
 const send = soon(async () => {
   const text = editor.getValue();
   const { problems } = await request("program", { text });
-  if (text === editor.getValue()) show(problems);
+  if (text !== editor.getValue()) return;
+  show(problems);
+  if (page.summary) report(page.summary);
 }, 250);
 
 editor.session.on("change", () => {
@@ -282,12 +284,31 @@ function needTick() {
   }
 }
 
+// What the last line says of a run.
+function report(summary) {
+  if (summary.version !== summary.wanted) return status("running");
+  if (summary.failures.some(({ code }) => code === NEEDS_TICK)) {
+    needTick();
+  } else if (summary.failures.length) {
+    status(summary.failures.map(({ message, hint }) => (hint ? `${message}; ${hint}` : message)).join(" "), true);
+  } else {
+    const count = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+    const parts = summary.version && summary.extent ? [count(summary.facts, "fact"), count(summary.intervals, "interval")] : [];
+    if (summary.done && parts.length) parts.push(`${summary.seconds.toFixed(2)} s by ${summary.engine}`);
+    if (!summary.done && !summary.live) parts.push("running");
+    if (summary.live) parts.push("live");
+    const stale = summary.intervals ? "these are the answers of its last version without" : "it runs when they are mended";
+    if (page.errors) parts.unshift(`the program has errors; ${stale}`);
+    status([...parts, ...summary.notes].join(" · "));
+  }
+}
+
 function told(summary) {
   const before = page.summary;
   page.summary = summary;
   document.body.dataset.version = summary.version;
   document.body.dataset.done = summary.done;
-  if (before && summary.version !== summary.wanted) return status("running");
+  if (before && summary.version !== summary.wanted) return report(summary);
   timeline.setFormat(summary.format);
   $("follow").hidden = !summary.live;
   $("models").hidden = !summary.several;
@@ -307,20 +328,7 @@ function told(summary) {
     }
   }
   if (changed && page.explained) guarded(explain)(page.explained.atom, page.explained.at);
-  if (summary.failures.some(({ code }) => code === NEEDS_TICK)) {
-    needTick();
-  } else if (summary.failures.length) {
-    status(summary.failures.map(({ message, hint }) => (hint ? `${message}; ${hint}` : message)).join(" "), true);
-  } else {
-    const count = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
-    const parts = summary.version && summary.extent ? [count(summary.facts, "fact"), count(summary.intervals, "interval")] : [];
-    if (summary.done && parts.length) parts.push(`${summary.seconds.toFixed(2)} s by ${summary.engine}`);
-    if (!summary.done && !summary.live) parts.push("running");
-    if (summary.live) parts.push("live");
-    const stale = summary.intervals ? "these are the answers of its last version without" : "it runs when they are mended";
-    if (page.errors) parts.unshift(`the program has errors; ${stale}`);
-    status([...parts, ...summary.notes].join(" · "));
-  }
+  report(summary);
   $("nothing").hidden = Boolean(summary.extent);
   $("timeline").classList.toggle("empty", !summary.extent);
   ahead();
