@@ -27,6 +27,8 @@ from larspark.bench.contest import (
 from larspark.bench.soak import soak
 from larspark.bench.suite import Benchmark, chosen
 from larspark.bench.workload import Answer, Run, Workload
+from larspark.run.interval.kernels import compile as kernels
+from larspark.run.interval.kernels.background_compiler import BackgroundCompiler
 
 STATED = ["bench", "window", "rate", "engine", "ns_per_fact", "us_per_time_point", "bytes"]
 
@@ -156,6 +158,15 @@ def test_a_pipe_gets_json_lines_with_the_stated_keys(capsys: pytest.CaptureFixtu
     assert all(set(STATED) <= set(line) for line in lines)
     assert lines[0]["bench"] == "tiny/diamond"
     assert (lines[0]["window"], lines[0]["rate"]) == (2, 5)
+
+
+@pytest.mark.usefixtures("only_tiny")
+def test_no_measurement_is_of_kernels_that_are_not_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kernels._registry, "background", BackgroundCompiler())
+    bench_command(["tiny"], quick=True, json=True)
+    assert kernels._registry.background is None
 
 
 @pytest.mark.usefixtures("only_tiny")

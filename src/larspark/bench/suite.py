@@ -262,7 +262,8 @@ class Benchmark:
     series: Series
 
     def run(self, quick: bool, progress: Progress) -> Iterator[Measurement]:
-        """Run the series."""
+        """Run the series, with compiled kernels from the first measurement on."""
+        compile_at_once()
         return self.series(self.name, quick, progress)
 
 
@@ -319,7 +320,6 @@ def run_benchmarks(
     names: Sequence[str], quick: bool, emit: Emit, progress: Progress = _no_progress
 ) -> None:
     """Run the named benchmarks, or all; `laser` selects all names that begin with `laser/`."""
-    compile_at_once()
     for benchmark in chosen(names):
         for measurement in benchmark.run(quick, progress):
             emit(measurement)
