@@ -90,8 +90,8 @@ Calculation: TypeAlias = Callable[[Sequence[Constant]], Constant | None]
 class Text:
     """A core program as text.
 
-    With `ordered` the solver compares constants itself where it is known that both are numbers or
-    both are text; otherwise every comparison but equality is a function too.
+    With `ordered` the solver compares constants itself; otherwise every comparison but equality is
+    a function too.
     """
 
     def __init__(
@@ -182,9 +182,9 @@ class Text:
             written = f"{names.term(left)} {operator} {names.term(right)}"
             if operator in ("=", "!="):
                 return [written]
-            guards = self._same_kind(left, right, names, timed) if self.ordered else None
-            if guards is not None:
-                return [written, *guards]
+            if self.ordered:
+                ascending = (left, right) if operator in ("<", "<=") else (right, left)
+                return [written, *self._same_kind(*ascending, names, timed)]
         if operator == "=" and isinstance(left, Variable):
             variables = dict.fromkeys(term_names(right))
             call = self._call(_value_of(right, tuple(variables)), variables, names)
@@ -193,17 +193,17 @@ class Text:
         return [f"1 = {self._call(_truth_of(test, tuple(variables)), variables, names)}"]
 
     def _same_kind(
-        self, left: Term, right: Term, names: "_Names", timed: frozenset[Term]
-    ) -> list[str] | None:
-        """Conditions under which two terms are both numbers or both text; None if unknown.
+        self, smaller: Term, larger: Term, names: "_Names", timed: frozenset[Term]
+    ) -> list[str]:
+        """Conditions under which two terms in this order are both numbers or both text.
 
         The solver orders all numbers before all text, and the empty text is its smallest.
         """
-        kinds = {_is_text(term, timed): term for term in (left, right)}
+        kinds = {_is_text(term, timed): term for term in (smaller, larger)}
         if None not in kinds:
             return [] if len(kinds) == 1 else ["#false"]
         if len(kinds) == 1:
-            return None
+            return [f'#false : {names.term(smaller)} < "", {names.term(larger)} >= ""']
         relation = ">=" if True in kinds else "<"
         return [f'{names.term(kinds[None])} {relation} ""']
 
