@@ -163,8 +163,19 @@ def test_an_unquoted_name_with_a_capital_letter_proposes_quotes(folder: Path) ->
 
 def test_a_live_fact_without_a_time_names_the_clock(folder: Path) -> None:
     (folder / "untimed.jsonl").write_text('{"atom": "temp(m1,95)"}\n')
-    done = larspark(folder, "run", "plant.lars", "-s", "untimed.jsonl", "--follow", "--to", "3")
+    words = ("-s", "untimed.jsonl", "--follow", "--to", "3", "--on-error", "fail")
+    done = larspark(folder, "run", "plant.lars", *words)
     assert "`--clock 1s` takes the time of arrival" in done.stderr
+
+
+def test_the_first_line_that_a_live_run_skips_is_reported_at_once(folder: Path) -> None:
+    lines = '{"atom": "temp(m1,95)"}\n{"t": 1, "atom": "temp(m1"}\n{"t": 4}\n'
+    (folder / "partly.jsonl").write_text(lines)
+    done = larspark(folder, "run", "plant.lars", "-s", "partly.jsonl", "--follow", "--to", "3")
+    at_once, _, at_the_end = done.stderr.partition("the number of skipped lines follows at the end")
+    assert "the key `t` is missing" in at_once
+    assert "partly.jsonl:2" not in at_once
+    assert "skipped 2 of 2 facts" in at_the_end
 
 
 def test_check_speaks_plainly_unless_asked_for_everything(folder: Path) -> None:

@@ -37,7 +37,9 @@ def server(
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
     }
-    variables = {**environment(folder), "PYSPARK_PYTHON": sys.executable}
+    # The server counts as a daemon; 256 MB are enough for a master, but not for a session.
+    memory = {"SPARK_DAEMON_MEMORY": "1g"}
+    variables = {**environment(folder), **memory, "PYSPARK_PYTHON": sys.executable}
     if without := request.param:
         variables["PYSPARK_PYTHON"] = str(python_without(folder / "python", *without))
     else:

@@ -140,6 +140,8 @@ def run_history(
     """Evaluate all files once; existing answers are an error of Spark."""
     from larspark.spark import outputs, problems, run
 
+    # Spark's default, INT96, has no time zone: other readers would take the times as local ones.
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     with problems():
         found = run(program, facts.history(spark), **options)
         if not answers.columns:

@@ -13,7 +13,7 @@ from larspark.show.terminal import status_line
 
 
 @app.command(
-    epilog="Example, in an image: [bold]RUN larspark warm[/bold]",
+    epilog="Example: [bold]larspark warm[/bold], as a step of the build of an image",
     short_help="Compile all kernels into the cache, for images and cold hosts.",
 )
 def warm() -> None:

@@ -119,6 +119,8 @@ class Reading:
     share: Callable[[], float | None] = _unknown
     # Whether times were timestamps so far, and not integers.
     timestamps: Callable[[], bool] = bool
+    # Called with the first problem, when it is met.
+    on_first_problem: Callable[[Problem], None] | None = None
 
     def skip(self, problem: Problem, late: int = 0) -> None:
         """Count a refused line, or the late facts in it."""
@@ -127,6 +129,8 @@ class Reading:
         self.note(problem)
 
     def note(self, problem: Problem) -> None:
+        if not self.problems and self.on_first_problem is not None:
+            self.on_first_problem(problem)
         if len(self.problems) < PROBLEMS_KEPT:
             self.problems.append(problem)
 

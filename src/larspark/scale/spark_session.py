@@ -155,6 +155,8 @@ _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    # Parquet files whose times other readers take for UTC; Spark's default, INT96, has no zone.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # On a local disk a rename makes checkpoint files atomic.
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
     "checkpointing.FileSystemBasedCheckpointFileManager",

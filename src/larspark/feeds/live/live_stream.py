@@ -212,6 +212,8 @@ class LiveStream(Stream):
             raise LarsparkError(Problem("L317", message))
         self._begun = True
         self.begin()
+        # A live run may go on for days: what it skips is reported when it begins to.
+        reading.on_first_problem = self._report_skipped
         order = self._new_order(options, reading)
         feeding = threading.Thread(target=self._feed, name="larspark feeder", daemon=True)
         feeding.start()
@@ -231,6 +233,11 @@ class LiveStream(Stream):
         finally:
             self._inbox.stop()
             feeding.join(PATIENCE_SECONDS)
+
+    def _report_skipped(self, problem: Problem) -> None:
+        self.traffic.say(
+            f"{problem.render()}\nskipped; the number of skipped lines follows at the end"
+        )
 
     def _note_timestamps(self, reading: Reading, reader: LineReader) -> None:
         """Whether times came as timestamps, now or before the stream was paused."""
