@@ -190,7 +190,8 @@ def on_spark(session: SparkSession, task: Task, *, frame: bool = False, **cuts: 
 
 
 def _frame(session: SparkSession, task: Task) -> DataFrame:
-    return session.read.parquet(str(task.folder))
+    # A DataFrame that only reads files would be read as files.
+    return session.read.parquet(str(task.folder)).where("t >= 0")
 
 
 def _sums(answers: DataFrame) -> Sums:

@@ -21,6 +21,7 @@ from larspark.scale.exchange import Sources, answer_pieces, parallelism, session
 from larspark.scale.first_look import survey_of
 from larspark.scale.grid import RequestedCuts
 from larspark.scale.job import Prepared, prepare
+from larspark.scale.plain_scans import as_files
 from larspark.scale.problem_transport import problems
 from larspark.scale.spark_session import DataFrame, active_session, is_remote
 from larspark.scale.staged_batch import answers_in_stages
@@ -105,7 +106,7 @@ def models(
 
 def _sources(facts: FactInput, time: str | None, mapping: str | None, order: str | None) -> Sources:
     if isinstance(facts, DataFrame | Mapping):
-        return find_sources(facts, time, mapping, order)
+        return tuple(map(as_files, find_sources(facts, time, mapping, order)))
     remote = active_session()
     if remote is not None and is_remote(remote):
         # The files lie where the server is, so it reads them.
