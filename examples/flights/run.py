@@ -24,6 +24,7 @@ import larspark as lp
 from larspark.base.facts import AnyBatch
 from larspark.feeds.time_format import TimeFormat
 from larspark.language import parse_formula
+from larspark.run.interval.kernels.warm_up import compile_all
 from larspark.run.replay import intervals, replay
 from larspark.show.timeline.timeline_text import timeline, timeline_lines
 from larspark.spark import local_session, problems
@@ -55,6 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     raw, written = options.output / "raw", options.output / "tables"
     with steps("unpack the raw tables"):
         raw_data().write(raw, options.days)
+    with steps("compile kernels, the first time"):
+        # Otherwise plain Python works until they are compiled in the background.
+        for _ in compile_all():
+            pass
     with steps("start Spark"):
         spark = local_session(short=True, quiet=True)
     with steps("raw tables to facts"):

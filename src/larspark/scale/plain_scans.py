@@ -42,12 +42,11 @@ def as_files(source: Source) -> Source | FileSource:
     except LarsparkError:
         # Files with different columns, for example, are the business of Spark.
         return source
-    kinds = dict(frame.dtypes)
-    same = all(
-        name in found.schema.names and found.schema.field(name).type == _SAME.get(str(kinds.get(name)))
-        for name in source.shape.columns
-    )
-    return found if same else source
+    kinds: dict[str, str] = dict(frame.dtypes)
+    types = {field.name: field.type for field in found.schema}
+    same = all(types.get(name) == _SAME.get(kinds.get(name, "")) for name in source.shape.columns)
+    # A column that is missing on both sides is refused with the others, by the frame.
+    return found if same and types.keys() >= set(source.shape.columns) else source
 
 
 def _relation(plan: Any) -> Any:
