@@ -6,6 +6,7 @@ was added and removed is the difference between the atoms of neighbouring answer
 
 import copy
 import os
+import pickle
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -191,6 +192,17 @@ def test_a_copy_goes_its_own_way(engine: str) -> None:
     assert sorted(map(str, mine.atoms or ())) == ["hot(m1)"]
     assert sorted(map(str, its.atoms or ())) == ["alarm(m1)", "alarm(m2)", "hot(m1)", "hot(m2)"]
     assert sorted(map(str, its.added)) == ["alarm(m2)", "hot(m2)"]
+
+
+def test_a_shallow_copy_is_an_independent_one_and_pickles_are_refused() -> None:
+    reasoner = lp.Reasoner("q(X) :- [#2] some p(X).")
+    other = copy.copy(reasoner)
+    for each, value in ((reasoner, 1), (other, 2)):
+        each.append(1, [("p", value)])
+        [answer] = each.advance(1)
+        assert sorted(map(str, answer.atoms or ())) == [f"q({value})"]
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(reasoner)
 
 
 def test_answers_that_are_kept_keep_their_atoms() -> None:

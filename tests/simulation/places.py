@@ -38,7 +38,8 @@ class Log:
 
     def _rotate(self) -> None:
         # A run begins with the file of this name, so it must have begun to read that one.
-        if not self._path.exists() or not list(self._path.parent.glob("S/commit-*[2-9].state")):
+        commits = sorted(self._path.parent.glob("S/commit-*.state"))
+        if not self._path.exists() or not commits or b'"offset"' not in commits[-1].read_bytes():
             return
         number = 1
         while self._numbered(number).exists():

@@ -1,9 +1,10 @@
 """Reasoners: pieces of a stream in, answers out."""
 
+import copy
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from larspark.api.answer import Answer, Difference, Output, Unread
 from larspark.api.program import Program, prepare
@@ -359,6 +360,14 @@ class Reasoner:
             time_limit=given.time_limit,
             incremental=given.incremental,
         )
+
+    def __copy__(self) -> "Reasoner":
+        """The same as a deep copy: two reasoners cannot share what an engine holds."""
+        return copy.deepcopy(self)
+
+    def __reduce__(self) -> NoReturn:
+        """A reasoner is not pickled."""
+        raise TypeError("a reasoner cannot be pickled; `save` and `Reasoner.restore` do that")
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Reasoner":
         """An independent copy, without the answers that were not read."""
