@@ -96,13 +96,11 @@ class SimulatedDisk(Disk):
         self._names = [(p, b) for p, b in self._names if p != source]
         self._names.append((target, before))
 
-    def make_directory(self, directory: Path) -> None:
-        if not directory.is_dir():
+    def mkdir(self, directory: Path) -> None:
+        if not self._world.dead:
             self._call()
-            # Its parents are there.
-            directory.mkdir()
+            super().mkdir(directory)
             self._names.append((directory, None))
-            self.sync_directory(directory.parent)
 
     def sync_directory(self, directory: Path) -> None:
         if self._world.dead:

@@ -31,6 +31,9 @@ class Disk:
         """Let a file take the place of another one."""
         source.replace(target)
 
+    def mkdir(self, directory: Path) -> None:
+        directory.mkdir(exist_ok=True)
+
     def write_all(self, descriptor: int, data: bytes) -> None:
         """Write all of the data."""
         rest = memoryview(data)
@@ -52,7 +55,7 @@ class Disk:
         if directory.is_dir():
             return
         self.make_directory(directory.parent)
-        directory.mkdir(exist_ok=True)
+        self.mkdir(directory)
         self.sync_directory(directory.parent)
 
     def replace(self, path: Path, data: bytes) -> None:

@@ -139,7 +139,7 @@ class JoinedChanges:
 
     def save(self) -> Any:
         """What holds after the pieces so far, as JSON values."""
-        return [atom_fields(atom) for atom in _in_text_order(self._holding)]
+        return list(map(atom_fields, self._holding))
 
     def restore(self, saved: Any) -> None:
         """Go on after the pieces before `save`."""

@@ -209,6 +209,8 @@ def atom_of(fields: Iterable[Any]) -> Atom:
     predicate, *args = fields
     if not isinstance(predicate, str):
         raise ValueError(f"{predicate!r} is no predicate")
-    if not all(isinstance(arg, int | float | str) for arg in args):
-        raise ValueError(f"{args!r} are no constants")
+    for arg in args:
+        # A loop, because states hold many atoms.
+        if not isinstance(arg, (int, float, str)):
+            raise ValueError(f"{arg!r} is no constant")
     return Atom(predicate, tuple(map(constant, args)))
