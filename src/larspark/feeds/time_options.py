@@ -19,7 +19,8 @@ TimeLike: TypeAlias = int | str | date
 # A number of time points, a duration such as `3 min`, or a timedelta.
 DurationLike: TypeAlias = int | str | timedelta
 
-_NUMBER = re.compile(r"\s*-?[0-9]+\s*")
+# Python takes some control characters for space, too, but not around a number.
+_NUMBER = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
 _DURATION = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]+)\s*")
 _MICROSECOND = timedelta(microseconds=1)
 
