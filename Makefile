@@ -25,6 +25,7 @@ test: $(STAMP)
 # The same tests on new random examples, and many more of them: hours, not minutes.
 hunt: $(STAMP)
 	LARSPARK_SEED=$${LARSPARK_SEED:-$$(date +%s)} LARSPARK_PAIRS=200000 LARSPARK_EXAMPLES=20000 \
+		LARSPARK_SEEDS=$${LARSPARK_SEEDS:-50000} LARSPARK_MUTATIONS=$${LARSPARK_MUTATIONS:-1000000} \
 		$(BIN)/python -m pytest -n auto --dist loadgroup --hypothesis-profile=default
 
 check: $(STAMP)

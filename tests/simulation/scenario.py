@@ -42,9 +42,10 @@ soon(M) :- [1,+1] some temp(M, _).""",
 }
 CHOICES = "up(M) or down(M) :- [2] some temp(M, _). :- up(M), [1] some serviced(M)."
 _TYPER = typer.main.get_command(app)
-_FINISHED = 60.0
+# When the last fact is there, and how much longer a run with a clock goes on.
+_FINISHED, _MORE = 20.0, 30.0
 _LAST = '{"t": 1000000}\n'
-_MOST_RUNS = 40
+_MOST_RUNS, _QUIET_RUNS = 22, 10
 
 
 def lines_of(rng: Random, last: int, timed: bool) -> list[str]:
@@ -89,7 +90,7 @@ class Scenario:
             self.lines = _late(self.lines, rng, self.lateness)
         self.to: str | None = None
         if self.clock is not None:
-            self.to = str(int((self.world.now + 2 * _FINISHED) / self.clock))
+            self.to = str(int((self.world.now + _FINISHED + _MORE) / self.clock))
         elif self.kind != "file":
             self.to = str(last)
             # With a lateness, the first of them is held back.
@@ -132,7 +133,7 @@ class Scenario:
                 stack.enter_context(patch(f"larspark.{place}.Disk", lambda: self.disk))
             for number in range(_MOST_RUNS):
                 # In the end nothing more befalls it.
-                if self._process(disturbed=number < _MOST_RUNS - 10):
+                if self._process(disturbed=number < _MOST_RUNS - _QUIET_RUNS):
                     return
         raise AssertionError("the run does not come to its end")
 
@@ -165,7 +166,7 @@ class Scenario:
         if over:
             newest = Commits(Path("S")).newest()
             return newest is not None and newest.finished
-        world.now += rng.choice((0.0, 0.3, 2.0))
+        world.now += rng.choice((0.0, 0.1, 0.5))
         return False
 
     def _disturb(self, what: str) -> None:

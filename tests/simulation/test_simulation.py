@@ -11,7 +11,7 @@ import pytest
 from tests.simulation.scenario import Scenario
 
 FIRST = int(os.environ.get("LARSPARK_SEED", "0"))
-SEEDS = int(os.environ.get("LARSPARK_SEEDS", "500"))
+SEEDS = int(os.environ.get("LARSPARK_SEEDS", "400"))
 _PARTS = 4
 
 
