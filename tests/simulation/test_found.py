@@ -48,6 +48,12 @@ def test_new_files_and_directories_are_there_after_a_loss_of_power(
     assert newest.number == 1
 
 
+def test_commits_that_were_cut_off_by_a_kill_are_removed(tmp_path: Path) -> None:
+    (tmp_path / ".0a1b.writing").write_text("half a comm")
+    with Commits(tmp_path).locked():
+        assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+
+
 def test_a_recording_begins_with_the_first_time_point_of_the_run(tmp_path: Path) -> None:
     recording = Recording(OutputFile(tmp_path / "r"), start=5)
     recording.add(RowBatch([Row(7, fact("p"), 0)], 8))

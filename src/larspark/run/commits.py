@@ -103,6 +103,10 @@ class Commits:
             if not _lock(descriptor):
                 message = f"another run uses the state in {self._directory}"
                 raise LarsparkError(Problem("L430", message, hint="one run has one directory"))
+            # What a process that was killed was writing.
+            for unfinished in self._directory.glob(".*.writing"):
+                with suppress(OSError):
+                    unfinished.unlink()
             yield
         finally:
             os.close(descriptor)
