@@ -131,6 +131,9 @@ class Scenario:
             stack.enter_context(network(self.broker, self.server))
             for place in ("run.commits", "feeds.output_file"):
                 stack.enter_context(patch(f"larspark.{place}.Disk", lambda: self.disk))
+            # Small files come in several blocks, too.
+            size = self.rng.choice((50, 300, 1 << 18))
+            stack.enter_context(patch("larspark.feeds.live.growing._READ", size))
             for number in range(_MOST_RUNS):
                 # In the end nothing more befalls it.
                 if self._process(disturbed=number < _MOST_RUNS - _QUIET_RUNS):
