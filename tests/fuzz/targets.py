@@ -197,7 +197,9 @@ def _states() -> list[str]:
 def targets() -> list[Target]:
     """All of them; what was found before is in the corpus, a file for each input."""
     found = {
-        name: [path.read_text() for path in sorted((HERE / "corpus").glob(f"{name}-*.txt"))]
+        name: [
+            path.read_bytes().decode() for path in sorted((HERE / "corpus").glob(f"{name}-*.txt"))
+        ]
         for name in ("lines", "csv", "mapping", "option", "state")
     }
     lines = ["\n".join(LINES), *LINES, *found["lines"]]

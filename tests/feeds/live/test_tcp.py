@@ -97,6 +97,16 @@ def test_objects_and_csv_are_mapped_and_one_bad_line_ends_nothing():
             texts(strict)
 
 
+def test_a_header_that_cannot_be_read_is_a_problem_of_its_lines():
+    with server(sends(b'a\r"b\ntime,sensor\n1,x\n')) as port:
+        stream = LiveStream(
+            f"tcp://127.0.0.1:{port}", format="csv", map="time -> on(sensor)", retry=False
+        )
+        # A header is the first line of a connection.
+        assert texts(stream) == []
+    assert [problem.code for problem in stream.problems] == ["L304"] * 3
+
+
 def test_a_connection_that_breaks_is_made_again_and_a_cut_line_is_counted():
     said: list[str] = []
     first, second = b'{"t": 1, "atom": "p"}\n{"t": 1, "at', b'{"t": 2, "atom": "p"}\n{"t": 9}\n'

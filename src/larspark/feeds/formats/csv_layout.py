@@ -42,7 +42,7 @@ class CsvLayout:
         width = len(self.columns) if self.columns is not None else width
 
         def fitness(delimiter: str) -> tuple[int, bool, int]:
-            cells = split_line(line, delimiter)
+            cells = header_cells(line, delimiter)
             return len(set(needed) & {*cells}), len(cells) == width, len(cells)
 
         return max(DELIMITERS, key=fitness)
@@ -61,3 +61,15 @@ def split_line(text: str, delimiter: str) -> list[str]:
         return next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error as error:
         raise Refused("L316", f"the record cannot be read: {error}") from None
+
+
+def header_cells(text: str, delimiter: str) -> list[str]:
+    """The cells of a line that may be a header; none if it cannot be read.
+
+    >>> header_cells('a\\rb,"c"', ",")
+    []
+    """
+    try:
+        return split_line(text, delimiter)
+    except Refused:
+        return []

@@ -7,7 +7,7 @@ from larspark.base.problems import Problem
 from larspark.base.terms import Constant
 from larspark.feeds.byte_source import text_of
 from larspark.feeds.conversions import text_argument
-from larspark.feeds.formats.csv_layout import CsvLayout, split_line
+from larspark.feeds.formats.csv_layout import CsvLayout, header_cells, split_line
 from larspark.feeds.mapping import ColumnName, Kind, Mapping
 from larspark.feeds.ordering import Arrival
 from larspark.feeds.reading import Refused
@@ -70,7 +70,7 @@ class CsvLines:
     def _is_header(self, text: str, source: str) -> bool:
         """Whether the first line of a source is a header, which is then remembered."""
         delimiter = self._layout.delimiter_of(text, self._needed)
-        cells = split_line(text.removeprefix("\ufeff"), delimiter)
+        cells = header_cells(text.removeprefix("\ufeff"), delimiter)
         columns = self._layout.columns
         if columns is not None:
             places = {name: place for place, name in enumerate(columns)}

@@ -14,7 +14,7 @@ import pyarrow.parquet
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.byte_source import BYTE_ORDER_MARK, LINE_LIMIT, Format, text_of
 from larspark.feeds.formats.columns import Records, Table
-from larspark.feeds.formats.csv_layout import CsvLayout, split_line
+from larspark.feeds.formats.csv_layout import CsvLayout, header_cells
 from larspark.feeds.reading import Refused
 
 # Unquoted cells that count as empty.
@@ -79,7 +79,7 @@ def _csv_with_header(
         names = first_record(Rejoined(first, file), name, delimiter)
         return csv_table(file, name, names, delimiter, first_line=2)
     columns = list(layout.columns)
-    if text and split_line(text, delimiter) == columns:
+    if text and header_cells(text, delimiter) == columns:
         return csv_table(file, name, columns, delimiter, first_line=2)
     return csv_table(Rejoined(first, file), name, columns, delimiter, first_line=1)
 
