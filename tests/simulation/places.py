@@ -207,11 +207,11 @@ class Client:
 class Server:
     """A server that sends its lines once, also into a connection that is about to break.
 
-    The last line comes again and again, because a run may wait for it.
+    Then it sends ever later times, if it is to send any, because a run may wait for them.
     """
 
-    def __init__(self, world: World, data: bytes, last: bytes, seconds: float) -> None:
-        self.last = last
+    def __init__(self, world: World, data: bytes, seconds: float, *, timed: bool) -> None:
+        self._later = 2_000_000 if timed else None
         self.world = world
         self.network = Network(world, seconds)
         self.data = b""
@@ -219,6 +219,13 @@ class Server:
             end = world.rng.randrange(len(data))
             world.at(moment, lambda end=end: self._reach(data[:end]))
         world.at(world.now + seconds, lambda: self._reach(data))
+
+    def later(self) -> bytes:
+        """A line that tells of a later time."""
+        if self._later is None:
+            return b"\n"
+        self._later += 10
+        return b'\n{"t": %d}\n' % self._later
 
     def _reach(self, data: bytes) -> None:
         self.data = max(self.data, data, key=len)
@@ -261,7 +268,7 @@ class Link:
             return b""
         if not ready():
             if server.world.rng.random() < 0.1:
-                return server.last
+                return server.later()
             raise TimeoutError
         start = Link.sent
         Link.sent += server.world.rng.randrange(1, 200)

@@ -110,8 +110,7 @@ class Scenario:
         if self.kind == "mqtt":
             self.broker = Broker(self.world, self.lines, seconds)
             return "mqtt://broker/facts"
-        last = "" if self.clock else "\n" + _LAST.replace("1", "2")
-        self.server = Server(self.world, data, last.encode(), seconds)
+        self.server = Server(self.world, data, seconds, timed=self.clock is None)
         return "tcp://server:9000"
 
     def __repr__(self) -> str:
