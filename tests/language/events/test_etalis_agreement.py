@@ -17,6 +17,7 @@ from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program
 from larspark.language.dialects.etalis.etalis_reader import EtalisReader
 from larspark.language.dialects.etalis.event_rules import events
+from larspark.language.nodes import variables
 from larspark.language.printer import lars_translation
 from larspark.language.source import Source
 from larspark.language.tree import AtomFormula
@@ -96,6 +97,14 @@ def test_the_translation_is_the_same_program() -> None:
         assert program is not None
         again = parse_program(lars_translation(program))
         assert again.program == program
+
+
+def test_variables_that_lars_does_not_have_get_another_name() -> None:
+    rules = "c(X) <- a(X, _x) seq b(_x, _1) seq a(__, _1) where (__ > 1, V_x = 3, _Y = 2)."
+    program = parse_program(rules, dialect="etalis").program
+    assert program is not None
+    assert {v.name for f in program.rules[0].body for v in variables(f)} >= {"VV_x", "V_1", "V__"}
+    assert parse_program(lars_translation(program)).program == program
 
 
 # The table of the operators, with p = [1,3] and q on other intervals, each made by a sequence.

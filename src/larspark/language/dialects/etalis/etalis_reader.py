@@ -74,6 +74,7 @@ class EtalisReader:
         self._tokens = [_unquoted(token) for token in scan(source, _TOKEN)]
         self._place = 0
         self._depth = 0
+        self._names: set[str] = set()
         self.rules: list[EventRule] = []
         self.facts: list[Rule] = []
 
@@ -368,9 +369,20 @@ class EtalisReader:
             case "VARIABLE" if token.text == "_":
                 return Wildcard()
             case "VARIABLE":
-                return Variable(token.text)
+                return Variable(self._variable(token.text))
         self._place -= 1
         return self._unexpected("an argument was expected")
+
+    def _variable(self, name: str) -> str:
+        """The name in LARS, in which no variable is called `_x`, `_1` or `__`."""
+        if name.lstrip("_")[:1].isupper() and not name.startswith("__"):
+            return name
+        if not self._names:
+            self._names = {token.text for token in self._tokens if token.type == "VARIABLE"}
+        found = f"V{name}"
+        while found in self._names:
+            found = f"V{found}"
+        return found
 
     # Problems, and the place in the text
 
