@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 from weakref import ref
 
+import numpy as np
 import pyarrow as pa
 
 from larspark.base.atoms import Atom, atom_text
@@ -28,6 +29,9 @@ class Difference:
 
     __slots__ = ("added", "removed")
 
+    added: AbstractSet[Atom]
+    removed: AbstractSet[Atom]
+
     def __init__(self, before: AbstractSet[Atom], now: AbstractSet[Atom]) -> None:
         self.added = now - before
         self.removed = before - now
@@ -35,19 +39,21 @@ class Difference:
     def __len__(self) -> int:
         return len(self.added) + len(self.removed)
 
+    def texts(self) -> tuple[pa.Array, pa.Array]:
+        """The texts of what begins to hold, and of what ceases to."""
+        added, removed = map(atom_text, self.added), map(atom_text, self.removed)
+        return pa.array(added, pa.string()), pa.array(removed, pa.string())
 
-class _Both:
+
+class _Both(Difference):
     """A change that follows another one, as one."""
 
-    __slots__ = ("added", "removed")
+    __slots__ = ()
 
     def __init__(self, first: Changed, then: Changed) -> None:
         begun, ended = set(first.added), set(first.removed)
         self.added = begun.difference(then.removed).union(set(then.added) - ended)
         self.removed = ended.difference(then.added).union(set(then.removed) - begun)
-
-    def __len__(self) -> int:
-        return len(self.added) + len(self.removed)
 
 
 class _AtomSet(AbstractSet[Atom]):
@@ -249,14 +255,13 @@ class Answer:
 
     def table(self) -> pa.Table:
         """What changed, as a table: the time point, the atom as text, and if it was added."""
-        changed = self._changed
-        added = [atom_text(atom) for atom in changed.added]
-        removed = [atom_text(atom) for atom in changed.removed]
+        added, removed = self._changed.texts()
+        is_added = np.arange(len(added) + len(removed)) < len(added)
         return pa.table(
             {
-                "t": pa.repeat(self.t, len(added) + len(removed)),
-                "atom": pa.array([*added, *removed], pa.string()),
-                "added": pa.array([*[True] * len(added), *[False] * len(removed)], pa.bool_()),
+                "t": pa.repeat(self.t, len(is_added)),
+                "atom": pa.concat_arrays([added, removed]),
+                "added": pa.array(is_added),
             }
         )
 

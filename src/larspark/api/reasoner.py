@@ -108,12 +108,16 @@ class Reasoner:
                 hint = 'such as `map="temp(sensor, value)"`'
                 raise LarsparkError(Problem("L303", "a table needs a mapping to atoms", hint=hint))
             self._append_table(t, facts, map)
-            facts = ()
+            return
         atoms = [fact if type(fact) is Atom else self._atom(fact) for fact in facts]
         self.session.append_atoms(t, atoms)
 
     def _append_table(self, t: int, table: Any, map: str) -> None:  # noqa: A002
         """Take in the rows of a table; most Arrow tables need no conversion."""
+        atoms = self._tables.atoms(table, map)
+        if atoms is not None:
+            self.session.append_atoms(t, atoms)
+            return
         batch = self._tables.batch(table, map, t, self.session.next_seq)
         if batch is not None:
             self.session.append(batch)

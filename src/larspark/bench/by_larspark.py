@@ -4,12 +4,14 @@ The interval engine answers time point by time point, or the whole timeline at o
 reasoner is used as documented, from facts to changes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from larspark.api import Answer as Answered
 from larspark.api import Reasoner
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
@@ -26,6 +28,7 @@ from larspark.bench.workload import (
     constant_keys,
     of_atoms,
 )
+from larspark.feeds import parse_ground_atom
 from larspark.run.interval.columns_of_codes import decoded
 from larspark.run.interval.interval_answers import IntervalAnswers
 from larspark.run.protocol import Answers
@@ -224,8 +227,9 @@ class _ByReasoner:
         for t, append in enumerate(self._points, 1):
             append(reasoner, t)
             for answer in reasoner.advance(t):
-                found.extend((atom, begun.pop(atom), t - 1) for atom in answer.removed)
-                begun.update(dict.fromkeys(answer.added, t))
+                added, removed = self._changes(answer)
+                found.extend((atom, begun.pop(atom), t - 1) for atom in removed)
+                begun.update(dict.fromkeys(added, t))
         found += [(atom, begin, self._last) for atom, begin in begun.items()]
         return of_atoms(found)
 
@@ -245,10 +249,20 @@ class _ByReasoner:
         for t in range(first, last + 1):
             self._points[t - 1](reasoner, t)
             for answer in reasoner.advance(t):
-                for _ in answer.added:
-                    found += 1
-                for _ in answer.removed:
-                    pass
+                found += self._read(answer)
+        return found
+
+    def _changes(self, answer: Answered) -> tuple[Iterable[Atom], Iterable[Atom]]:
+        """What was added and removed, as atoms."""
+        return answer.added, answer.removed
+
+    def _read(self, answer: Answered) -> int:
+        """Read everything that changed; returns how many intervals began."""
+        found = 0
+        for _ in answer.added:
+            found += 1
+        for _ in answer.removed:
+            pass
         return found
 
 
@@ -269,9 +283,18 @@ class ReasonerWithAtoms(_ByReasoner):
 
 
 class ReasonerWithTables(_ByReasoner):
-    """Facts as Arrow tables, one for each predicate."""
+    """Facts as Arrow tables, one for each predicate; changes as Arrow tables, too."""
 
-    name = "Reasoner, Arrow in, changes out"
+    name = "Reasoner, Arrow in, Arrow out"
+
+    def _changes(self, answer: Answered) -> tuple[Iterable[Atom], Iterable[Atom]]:
+        both: tuple[list[Atom], list[Atom]] = ([], [])
+        for row in answer.table().to_pylist():
+            both[not row["added"]].append(parse_ground_atom(row["atom"]))
+        return both
+
+    def _read(self, answer: Answered) -> int:
+        return int(pc.sum(answer.table()["added"]).as_py() or 0)
 
     def _made(self, workload: Workload) -> Sequence[Point]:
         tables: list[list[tuple[pa.Table, str]]] = [[] for _ in range(workload.facts.last)]

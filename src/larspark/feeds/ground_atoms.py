@@ -151,6 +151,11 @@ def value_constant(value: object) -> Constant:
     >>> value_constant("New York"), value_constant(2.0), value_constant(True)
     ('New York', 2, 'true')
     """
+    # The usual values first: matching takes longer than all else.
+    if type(value) is int and INTEGER_MIN <= value <= INTEGER_MAX:
+        return value
+    if type(value) is str and value.isascii():
+        return value
     match value:
         case str():
             _check_surrogates(value)

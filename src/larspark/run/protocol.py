@@ -68,6 +68,9 @@ class Changed(Protocol):
     @property
     def removed(self) -> Collection[Atom]: ...
 
+    def texts(self) -> tuple[pa.Array, pa.Array]:
+        """The texts of what begins to hold, and of what ceases to."""
+
     def __len__(self) -> int:
         """About how much changed; 0 if nothing did."""
 

@@ -1,12 +1,13 @@
 """Changes of the outputs at one time point, decoded when they are read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pyarrow as pa
 
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.terms import Constant
-from larspark.run.interval.columns_of_codes import atoms_of
+from larspark.run.interval.columns_of_codes import atoms_of, texts_of
 from larspark.run.interval.interning import decode
 from larspark.run.interval.kernels.layout import FROM, KEYS, TO, Ints
 
@@ -50,6 +51,20 @@ class TickChanges:
             self._decode()
         return self._removed
 
+    def texts(self) -> tuple[pa.Array, pa.Array]:
+        """The texts of what begins to hold, and of what ceases to; many column by column."""
+        if not self._is_large:
+            return _listed(map(atom_text, self.added)), _listed(map(atom_text, self.removed))
+        added, removed = [_listed(())], [_listed(())]
+        for signature, began, ended in self.blocks():
+            added.append(texts_of(signature, began[:, TO + 1 :], self._values))
+            removed.append(texts_of(signature, ended[:, TO + 1 :], self._values))
+        return pa.concat_arrays(added), pa.concat_arrays(removed)
+
+    @property
+    def _is_large(self) -> bool:
+        return self.flat is not None and len(self.flat) > _MANY * KEYS
+
     def blocks(self) -> list[tuple[Signature, Ints, Ints]]:
         """For every output the rows that began, and those that ended."""
         found: list[tuple[Signature, Ints, Ints]] = []
@@ -67,7 +82,7 @@ class TickChanges:
         """Decode all rows: few one by one, many column by column."""
         added: list[Atom] = []
         removed: list[Atom] = []
-        if self.flat is None or len(self.flat) > _MANY * KEYS:
+        if self.flat is None or self._is_large:
             for signature, began, ended in self.blocks():
                 added += atoms_of(signature, began[:, TO + 1 :], self._values)
                 removed += atoms_of(signature, ended[:, TO + 1 :], self._values)
@@ -96,6 +111,10 @@ class TickChanges:
                 )
                 (added if number < began else removed).append(Atom(predicate, args))
                 at += KEYS + arity
+
+
+def _listed(texts: Iterable[str]) -> pa.Array:
+    return pa.array(texts, pa.string())
 
 
 def flat_changes(
