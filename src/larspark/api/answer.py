@@ -39,10 +39,10 @@ class Difference:
     def __len__(self) -> int:
         return len(self.added) + len(self.removed)
 
-    def texts(self) -> tuple[pa.Array, pa.Array]:
-        """The texts of what begins to hold, and of what ceases to."""
-        added, removed = map(atom_text, self.added), map(atom_text, self.removed)
-        return pa.array(added, pa.string()), pa.array(removed, pa.string())
+    def texts(self) -> tuple[pa.Array, int]:
+        """The texts of what begins to hold, whose number is returned, and of what ends after it."""
+        texts = [*map(atom_text, self.added), *map(atom_text, self.removed)]
+        return pa.array(texts, pa.string()), len(self.added)
 
 
 class _Both(Difference):
@@ -169,12 +169,16 @@ class Output:
         self._rules = Difference(before, self._holding())
 
     def separate(self) -> None:
-        """Copy the atoms of all answers in use except the last one."""
-        answers = [answer for each in self._answers if (answer := each()) is not None]
-        for answer in answers:
-            if answer.link is not self._last:
+        """Give the older answers in use atoms of their own.
+
+        The newer half is left alone: a loop still holds the answer before the last one.
+        """
+        half = len(self._answers) // 2
+        older, self._answers = self._answers[:half], self._answers[half:]
+        for each in older:
+            answer = each()
+            if answer is not None:
                 answer.keep_atoms()
-        self._answers = [ref(answer) for answer in answers if answer.link is self._last]
 
     def atoms_at(self, link: _Link) -> AbstractSet[Atom]:
         """The atoms of an answer; those of the last one change with the next answer."""
@@ -255,13 +259,12 @@ class Answer:
 
     def table(self) -> pa.Table:
         """What changed, as a table: the time point, the atom as text, and if it was added."""
-        added, removed = self._changed.texts()
-        is_added = np.arange(len(added) + len(removed)) < len(added)
+        texts, begun = self._changed.texts()
         return pa.table(
             {
-                "t": pa.repeat(self.t, len(is_added)),
-                "atom": pa.concat_arrays([added, removed]),
-                "added": pa.array(is_added),
+                "t": pa.repeat(self.t, len(texts)),
+                "atom": texts,
+                "added": pa.array(np.arange(len(texts)) < begun),
             }
         )
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from larspark.api import Answer as Answered
 from larspark.api import Reasoner
@@ -294,7 +293,7 @@ class ReasonerWithTables(_ByReasoner):
         return both
 
     def _read(self, answer: Answered) -> int:
-        return int(pc.sum(answer.table()["added"]).as_py() or 0)
+        return sum(chunk.true_count for chunk in answer.table()["added"].chunks)
 
     def _made(self, workload: Workload) -> Sequence[Point]:
         tables: list[list[tuple[pa.Table, str]]] = [[] for _ in range(workload.facts.last)]

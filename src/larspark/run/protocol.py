@@ -68,8 +68,8 @@ class Changed(Protocol):
     @property
     def removed(self) -> Collection[Atom]: ...
 
-    def texts(self) -> tuple[pa.Array, pa.Array]:
-        """The texts of what begins to hold, and of what ceases to."""
+    def texts(self) -> tuple[pa.Array, int]:
+        """The texts of what begins to hold, whose number is returned, and of what ends after it."""
 
     def __len__(self) -> int:
         """About how much changed; 0 if nothing did."""

@@ -49,7 +49,7 @@ def texts_of(signature: Signature, args: Ints, values: Sequence[Constant]) -> pa
     predicate = constant_text(signature.predicate)
     if not signature.arity:
         return pa.array([predicate] * len(args), pa.string())
-    columns: list[pa.Array | pa.Scalar] = []
+    pieces: list[pa.Array | str] = [f"{predicate}("]
     for place in range(signature.arity):
         codes = args[:, place]
         if not tags(codes).any():
@@ -59,6 +59,6 @@ def texts_of(signature: Signature, args: Ints, values: Sequence[Constant]) -> pa
             coded = pc.dictionary_encode(arrow_array(codes))
             each = map(constant_text, decoded(numpy_array(coded.dictionary), values))
             texts = pc.take(pa.array(each, pa.string()), coded.indices)
-        columns.append(texts)
-    inner = pc.binary_join_element_wise(*columns, ",") if len(columns) > 1 else columns[0]
-    return pc.binary_join_element_wise(f"{predicate}(", inner, ")", "")
+        pieces += [texts, ","]
+    pieces[-1] = ")"
+    return pc.binary_join_element_wise(*pieces, "")

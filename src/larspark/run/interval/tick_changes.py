@@ -1,6 +1,6 @@
 """Changes of the outputs at one time point, decoded when they are read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -51,15 +51,19 @@ class TickChanges:
             self._decode()
         return self._removed
 
-    def texts(self) -> tuple[pa.Array, pa.Array]:
-        """The texts of what begins to hold, and of what ceases to; many column by column."""
+    def texts(self) -> tuple[pa.Array, int]:
+        """The texts of what begins to hold, whose number is returned, and of what ends after it."""
         if not self._is_large:
-            return _listed(map(atom_text, self.added)), _listed(map(atom_text, self.removed))
-        added, removed = [_listed(())], [_listed(())]
-        for signature, began, ended in self.blocks():
-            added.append(texts_of(signature, began[:, TO + 1 :], self._values))
-            removed.append(texts_of(signature, ended[:, TO + 1 :], self._values))
-        return pa.concat_arrays(added), pa.concat_arrays(removed)
+            added = self.added
+            texts = [*map(atom_text, added), *map(atom_text, self._removed)]
+            return pa.array(texts, pa.string()), len(added)
+        begun: list[pa.Array] = []
+        ended: list[pa.Array] = []
+        for signature, count, rows in self._blocks():
+            found = texts_of(signature, rows[:, TO + 1 :], self._values)
+            begun.append(found.slice(0, count))
+            ended.append(found.slice(count))
+        return pa.concat_arrays([*begun, *ended]), sum(map(len, begun))
 
     @property
     def _is_large(self) -> bool:
@@ -67,16 +71,18 @@ class TickChanges:
 
     def blocks(self) -> list[tuple[Signature, Ints, Ints]]:
         """For every output the rows that began, and those that ended."""
-        found: list[tuple[Signature, Ints, Ints]] = []
+        return [(name, rows[:began], rows[began:]) for name, began, rows in self._blocks()]
+
+    def _blocks(self) -> Iterator[tuple[Signature, int, Ints]]:
+        """For every output how many rows began, and these rows before those that ended."""
         at, flat = 0, self.flat
         while flat is not None and at < len(flat):
             number, began, ended = flat[at : at + 3].tolist()
             signature = self._outputs[number]
             width = KEYS + signature.arity
             rows = flat[at + 3 : at + 3 + (began + ended) * width].reshape(-1, width)
-            found.append((signature, rows[:began], rows[began:]))
+            yield signature, began, rows
             at += 3 + rows.size
-        return found
 
     def _decode(self) -> list[Atom]:
         """Decode all rows: few one by one, many column by column."""
@@ -111,10 +117,6 @@ class TickChanges:
                 )
                 (added if number < began else removed).append(Atom(predicate, args))
                 at += KEYS + arity
-
-
-def _listed(texts: Iterable[str]) -> pa.Array:
-    return pa.array(texts, pa.string())
 
 
 def flat_changes(
