@@ -79,6 +79,12 @@ def test_the_first_answer_comes_from_a_process_of_its_own() -> None:
     assert measured.more["milliseconds"] > 0
 
 
+def test_a_cold_run_answers_without_compiled_kernels() -> None:
+    measured = list(run_speed.cold("cold", 300, 1, silent))
+    assert [one.engine for one in measured] == ["first answer", "all answers"]
+    assert 0 < measured[0].more["milliseconds"] <= measured[1].more["milliseconds"]
+
+
 def test_a_soak_of_ticker_is_told_in_parts_with_what_is_kept() -> None:
     parts = list(ticker_soak("soak/ticker", 100, silent))
     assert [one.engine for one in parts] == ["asp, incremental"] * 10 + ["tms"] * 10

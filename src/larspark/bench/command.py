@@ -8,6 +8,7 @@ from rich.table import Table
 
 from larspark.bench.contest import Measurement, missing_packages
 from larspark.bench.suite import chosen
+from larspark.run.interval.kernels.compile import compile_at_once
 from larspark.show.terminal import errors, writer
 
 # How numbers of some benchmarks are shown as remarks.
@@ -31,6 +32,7 @@ _REMARKS = {
 def bench_command(names: Sequence[str], quick: bool, json: bool) -> None:
     """Run all or the named benchmarks, and write the measurements."""
     wanted = chosen(names)
+    compile_at_once()
     for package in missing_packages():
         errors.print(f"{package} is not installed: its benchmarks are left out", style="yellow")
     with writer(None, json) as out, errors.status("measuring") as status:

@@ -210,6 +210,11 @@ def files(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
     return run_speed.files(bench, 50_000 if quick else 1_000_000, _repetitions(quick), progress)
 
 
+def cold(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
+    """The first run of a new installation."""
+    return run_speed.cold(bench, 50_000 if quick else 1_000_000, _repetitions(quick), progress)
+
+
 # The modules of the benchmarks on Spark import PySpark, which may be missing.
 def spark(bench: str, quick: bool, progress: Progress) -> Iterator[Measurement]:
     """Batch on Spark; the workload is the last part of the name."""
@@ -300,6 +305,7 @@ _BENCHMARKS = (
     Benchmark("soak", "ten million facts over a million time points", soak),
     Benchmark("soak/ticker", "scenario B over a hundred thousand time points", soak_ticker),
     Benchmark("start", "the first answer of `larspark run`", start),
+    Benchmark("cold", "a first run, without compiled kernels", cold),
     Benchmark("hypothetical", "what may become true, on a thousand machines", hypothetical),
     Benchmark("feeds", "reading facts, in every form", feeds),
     Benchmark("files", "one rule over a file, on the command line, beside DuckDB", files),
