@@ -12,8 +12,8 @@ from larspark.run.interval.interning import decode
 from larspark.run.interval.kernels.layout import FROM, KEYS, TO, Ints
 
 _TAG, _TAG_BITS, _TABLE = 3, 2, 1
-# Fewer rows are decoded one by one, more of them column by column.
-_MANY = 16
+# Fewer integers than this, in keys, are decoded row by row, more of them column by column.
+_MANY = 128
 
 
 class TickChanges:
