@@ -63,6 +63,41 @@ def test_a_quick_fix_does_what_the_hint_says(talk) -> None:
     talk(conversation)
 
 
+def test_quick_fixes_insert_what_is_lacking(talk) -> None:
+    async def conversation(editor: Editor) -> None:
+        found = await editor.open("a(X) :- [5 min] some b(X).\nc(X) :- a(X)\nd(X) :- c(X).\n")
+        edits = []
+        for problem in found:
+            params = lsp.CodeActionParams(
+                editor.text_document, problem.range, lsp.CodeActionContext([problem])
+            )
+            for action in await editor.client.text_document_code_action_async(params) or ():
+                [edit] = action.edit.changes[editor.uri]
+                edits.append((action.title, place(edit.range), edit.new_text))
+        assert sorted(edits) == [
+            ("Insert `#tick 1 s.`", (0, 0, 0, 0), "#tick 1 s.\n"),
+            ("Insert `.`", (1, 12, 1, 12), "."),
+        ]
+
+    talk(conversation)
+
+
+def test_a_thousand_lines_are_known_to_the_last(talk) -> None:
+    rules = [f"p{n}(M) :- [{n % 9 + 1} min] some temp(M, V), V > {n}." for n in range(1000)]
+
+    async def conversation(editor: Editor) -> None:
+        assert await editor.open("\n".join(["#tick 1 min.", *rules])) == []
+        client, document = editor.client, editor.text_document
+        edit = await client.text_document_rename_async(
+            lsp.RenameParams(document, at(1000, 1), "last")
+        )
+        assert [place(each.range) for each in edit.changes[editor.uri]] == [(1000, 0, 1000, 4)]
+        lenses = await client.text_document_code_lens_async(lsp.CodeLensParams(document))
+        assert len(lenses) == 1000
+
+    talk(conversation, {"commands": ["larspark.explain"]})
+
+
 def test_a_look_at_a_predicate_tells_its_part_and_its_rules(talk) -> None:
     async def conversation(editor: Editor) -> None:
         await editor.open(PROGRAM)

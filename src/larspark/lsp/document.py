@@ -46,6 +46,12 @@ class Document:
         self.name = "<program>" if path is None else str(path)
         self._statements: Statements = Statements() if before is None else before._statements
         self._known_before = None if before is None else before.known
+        self._summary: tuple[Checked, str] | None = None if before is None else before._summary
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text with their ends; an empty one after the last."""
+        return [*self.text.splitlines(keepends=True), ""]
 
     @cached_property
     def parsed(self) -> Parsed:
@@ -194,10 +200,17 @@ class Document:
         checked = self.known
         if checked is None:
             return ""
-        try:
-            engine = choose(checked, Settings()).name
-        except LarsparkError:
-            engine = "none"
-        time = checked.lookback.time
-        back = "without bound" if time is None else f"{time} time points"
-        return f"engine `{engine}`, lookback: {back}"
+        # An earlier version may be known before this one is checked.
+        if self._summary is None or self._summary[0] is not checked:
+            self._summary = checked, _summarized(checked)
+        return self._summary[1]
+
+
+def _summarized(checked: Checked) -> str:
+    try:
+        engine = choose(checked, Settings()).name
+    except LarsparkError:
+        engine = "none"
+    time = checked.lookback.time
+    back = "without bound" if time is None else f"{time} time points"
+    return f"engine `{engine}`, lookback: {back}"

@@ -130,11 +130,8 @@ def _about(document: Document, signature: Signature) -> str:
     lines = [document.role(signature)]
     checked = document.known
     if checked is not None:
-        rules = [
-            rule
-            for number, rule in enumerate(checked.rules)
-            if any(edge.head == signature and edge.rule == number for edge in checked.edges)
-        ]
+        numbers = {edge.rule for edge in checked.edges if edge.head == signature}
+        rules = [checked.rules[number] for number in sorted(numbers)]
         if rules:
             shown = [_written(checked, rule) for rule in rules[:5]]
             lines.append("```lars\n" + "\n".join(shown) + "\n```")

@@ -64,7 +64,7 @@ class Server(LanguageServer):
 
     def place(self, uri: str, position: lsp.Position) -> tuple[int, int]:
         """Line and column, both from 1, of a position."""
-        lines = self.document(uri).text.splitlines(keepends=True) or [""]
+        lines = self.document(uri).lines
         found = self._codec.position_from_client_units(lines, position)
         return found.line + 1, found.character + 1
 
@@ -74,11 +74,12 @@ class Server(LanguageServer):
 
     def range(self, document: Document, span: Span) -> lsp.Range:
         """A span as the client counts."""
-        text = document.text
-        outline = document.outlines.get(span.source)
-        if span.source != document.name and outline is not None and outline.statements:
-            text = outline.statements[0].tokens[0].source.text
-        lines = [*text.splitlines(keepends=True), ""]
+        lines = document.lines
+        if span.source != document.name:
+            outline = document.outlines.get(span.source)
+            if outline is not None and outline.statements:
+                text = outline.statements[0].tokens[0].source.text
+                lines = [*text.splitlines(keepends=True), ""]
         return self._codec.range_to_client_units(
             lines,
             lsp.Range(

@@ -8,6 +8,7 @@ from larspark.base.problems import Span
 from larspark.language.grammar import read_statement
 from larspark.language.source import Source, TooManyProblemsError
 from larspark.language.tokens import Statement, Token, span_between, statements, text_of
+from larspark.language.tree import Tick
 
 _SIGNS = frozenset(("COMPARE", "PLUS", "MINUS", "STAR", "SLASH", "MOD"))
 _FUNCTIONS = frozenset(("abs", "min", "max"))
@@ -64,7 +65,8 @@ class Outline:
 
 def outline(text: str, name: str, read: "Statements") -> Outline:
     """What stands where in a text."""
-    source = Source(name, text)
+    # With a tick every duration has a size: durations without one are no problem here.
+    source = Source(name, text, tick=Tick(1))
     found: list[Statement] = []
     occurrences: list[Occurrence] = []
     try:
