@@ -44,6 +44,15 @@ def test_other_names_of_this_machine_and_other_pages_are_refused(serve) -> None:
     assert studio.desk.document.text == "a :- b."
 
 
+@pytest.mark.parametrize("length", ["\xb2", "-1", "x", str(1 << 40), "9" * 5000])
+def test_bodies_of_no_or_too_large_a_length_are_refused(serve, length: str) -> None:
+    studio = serve("a :- b.")
+    path = urlsplit(studio.address).path
+    edit = {"text": "c :- d."}
+    assert ask(studio, f"{path}api/program", "POST", edit, Content_Length=length)[0] == 413
+    assert studio.desk.document.text == "a :- b."
+
+
 def test_only_the_files_of_the_page_are_served(serve) -> None:
     studio = serve("")
     path = urlsplit(studio.address).path

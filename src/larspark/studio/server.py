@@ -1,7 +1,9 @@
 """The page's server: on this machine alone, and for who knows the token in its address."""
 
 import json
+import re
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +20,7 @@ from larspark.studio.requests import ACTIONS, READS, Refused
 HOST = "127.0.0.1"
 # A stream that is given to the page may be so large.
 _LARGEST_REQUEST = 64 << 20
+_LENGTH = re.compile("[0-9]{1,12}")
 _HEARTBEAT_SECONDS = 15.0
 _HEADERS = {
     "Content-Security-Policy": (
@@ -45,8 +48,7 @@ class Studio:
         class Handler(_Handler):
             studio = self
 
-        self._server = ThreadingHTTPServer((HOST, port), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server((HOST, port), Handler)
         self.port: int = self._server.server_address[1]
 
     @property
@@ -66,11 +68,22 @@ class Studio:
         threading.Thread(target=self._server.shutdown, daemon=True).start()
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report what went wrong, unless the page was closed."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     studio: Studio
     server_version = f"larspark/{__version__}"
     sys_version = ""
     protocol_version = "HTTP/1.1"
+    # Who says nothing for so many seconds is hung up on.
+    timeout = 120
 
     def do_GET(self) -> None:
         name, query = self._name()
@@ -96,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(404, "there is no such page")
         elif self.headers.get("Content-Type", "").split(";")[0] != "application/json":
             self._refuse(415, "requests are JSON")
-        elif not length.isdigit() or int(length) > _LARGEST_REQUEST:
+        elif not _LENGTH.fullmatch(length) or int(length) > _LARGEST_REQUEST:
             self._refuse(413, "the request is too large")
         else:
             body = self.rfile.read(int(length))
