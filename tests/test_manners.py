@@ -154,6 +154,20 @@ def test_a_run_reports_comparisons_of_numbers_with_texts_and_arithmetic_without_
     ]
 
 
+def test_an_output_named_like_a_table_is_noted(folder: Path) -> None:
+    words = ("run", "plant.lars", "-s", "events.jsonl", "--output", "out.csv")
+    assert "note: out.csv gets JSON Lines" in larspark(folder, *words).stderr
+    assert (folder / "out.csv").read_text().startswith("{")
+
+
+@pytest.mark.parametrize("engine", ["tms", "oracle"])
+def test_other_engines_report_comparisons_of_numbers_with_texts(folder: Path, engine: str) -> None:
+    (folder / "over.lars").write_text("hot(M) :- temp(M, V), V > 90.\n")
+    (folder / "bad.jsonl").write_text('{"t": 1, "predicate": "temp", "args": ["m1", "ERR"]}\n')
+    done = larspark(folder, "run", "over.lars", "-s", "bad.jsonl", "-e", engine)
+    assert 'a number was compared with a text once, such as `"ERR" > 90`' in done.stderr
+
+
 def test_an_unquoted_name_with_a_capital_letter_proposes_quotes(folder: Path) -> None:
     words = ("plant.lars", "hot(Vienna)", "-s", "events.jsonl", "--at", "3")
     assert 'write `"Vienna"` if the text is meant' in larspark(folder, "explain", *words).stderr

@@ -12,7 +12,8 @@ def warnings(text: str) -> list[tuple[str, int]]:
     return [
         (problem.code, problem.span.line)
         for problem in check(program).warnings
-        if problem.span is not None and problem.code in {"L227", "L228", "L229", "L232", "L233"}
+        if problem.span is not None
+        and problem.code in {"L227", "L228", "L229", "L232", "L233", "L234"}
     ]
 
 
@@ -92,6 +93,8 @@ def test_a_time_window_without_a_temporal_operator_has_no_effect(
     ("rule", "expected"),
     [
         ("a(M) :- site(M, Vienna).", ["L229"]),
+        ("a(M) :- site(M, P01).", ["L229"]),
+        ("a(M) :- site(M, OVERLOAD).", ["L229"]),
         ("a(M) :- site(M, _Vienna).", []),
         ("a(M) :- site(M, V).", []),
         ("a(M) :- site(M, St).", []),
@@ -101,6 +104,23 @@ def test_a_time_window_without_a_temporal_operator_has_no_effect(
     ],
 )
 def test_a_variable_that_is_used_once_and_looks_like_a_name(rule: str, expected: list[str]) -> None:
+    assert [code for code, _ in warnings(rule)] == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("a(M) :- [2] always temp(M, V), V > 90.", ["L234"]),
+        ("a(M) :- [#3 by M] always temp(M, V), V <= 5.", ["L234"]),
+        ("a(M, V) :- [2] always temp(M, V), V > 90.", []),
+        ("a(M) :- [2] always temp(M, V), V = 90.", []),
+        ("a(M) :- [2] always temp(M, V), temp(M, V), V > 90.", []),
+        ("a(M) :- [2] always temp(M, _), temp(M, V), V > 90.", []),
+    ],
+)
+def test_a_value_below_always_that_is_compared_stays_the_same(
+    rule: str, expected: list[str]
+) -> None:
     assert [code for code, _ in warnings(rule)] == expected
 
 

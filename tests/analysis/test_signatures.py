@@ -164,6 +164,13 @@ def test_a_predicate_used_once_that_looks_like_another_is_suspected() -> None:
     ]
 
 
+def test_two_letters_the_wrong_way_round_are_suspected_also_in_a_short_name() -> None:
+    assert problems("hot(X) :- [3] some temp(X). alarm(X) :- hto(X).") == [
+        "t.lars:1:41: warning L216: `hto/1` is given by nothing but the stream, and looks like "
+        "`hot/1`\n  hint: did you mean `hot/1`? If not, name the input with `#input`"
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -70,6 +70,34 @@ def test_a_header_is_known_by_a_text_above_numbers_or_because_it_is_said(
     assert shown(read_background(path, Signature("p", 2), header=header)) == facts
 
 
+def test_named_columns_are_those_of_the_header(write):
+    path = write("p.csv", "site,from,pump\nNorth,1,P1\nSouth,2,P2\n")
+    facts = read_background(path, Signature("p", 2), columns=("pump", "site"))
+    assert shown(facts) == ['p("P1","North")', 'p("P2","South")']
+    assert "did you mean `pump`?" in failure(path, Signature("p", 1), columns=("pmp",))
+    named = read_background(write("s.csv", "a;b\nx;y\n"), Signature("p", 1), columns=("b",))
+    assert shown(named) == ["p(y)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("pump,site\nP1,North\n", True),
+        ("pump name,site\nP1,North\n", True),
+        ("pump,site\npump,North\n", False),
+        ("p1,north\np2,south\n", False),
+        ("pump,site\n", False),
+        ("pump,limit\nP1,90\n", False),
+    ],
+)
+def test_a_first_record_that_looks_like_a_header_is_warned_about(write, recwarn, text, warned):
+    read_background(write("p.csv", text), Signature("p", 2))
+    assert (
+        any("L329: the first record is read as a fact" in str(one.message) for one in recwarn)
+        is warned
+    )
+
+
 def test_parquet_and_tsv_and_compressed_files_are_read(write, tmp_path):
     path = tmp_path / "line.parquet"
     pa.parquet.write_table(pa.table({"id": ["a1", "a2"], "line": [1, 2]}), path)

@@ -127,7 +127,7 @@ def test_fractions_of_seconds_count_down_and_texts_of_numbers_count(door):
 def test_a_unit_needs_a_tick_and_a_number(door):
     with pytest.raises(LarsparkError, match="the length of a time point is not known"):
         shown(door([{"ts": 5, "x": 1}], "s(ts) -> p(x)"))
-    with pytest.raises(LarsparkError, match='the time is not a number: "soon" is not a number'):
+    with pytest.raises(LarsparkError, match='the time has a unit, but "soon" is not a number'):
         shown(door([{"ts": "soon", "x": 1}], "s(ts) -> p(x)", tick=MINUTE))
 
 
@@ -179,7 +179,7 @@ def test_fields_of_objects_are_named_by_dots():
         ({"t": 1}, "there is no field `device.id`\n  hint: the fields are `t`"),
         (
             {"t": 1, "device": {"idd": 1}},
-            "there is no field `device.id`\n  hint: did you mean `idd`?",
+            "there is no field `device.id`\n  hint: did you mean `device.idd`?",
         ),
         ({"t": 1, "device": 4}, "field `device` is a number, not an object"),
         (
@@ -268,3 +268,32 @@ def test_columns_and_objects_follow_the_definition_for_one_value(values, kind):
         cells = [{"t": r["t"], "x": r["x"]} for r in records]
         stream = from_csv(cells, f"t -> p({column})", on_error="skip")
         assert [(row.t, row.atom.args[0]) for row in stream.elements()] == expected
+
+
+def test_a_decimal_comma_is_read_where_the_mapping_says_so(tmp_path, recwarn):
+    path = tmp_path / "r.csv"
+    path.write_text("t;v\n1;4,5\n2;-6\n3;1.5\n")
+    stream = Stream.read(path, map="t -> p(comma(v))", on_error="skip")
+    assert [str(row.atom) for row in stream.elements()] == ["p(4.5)", "p(-6)"]
+    assert [problem.message for problem in stream.problems] == [
+        'column `v`: "1.5" is not a number with a decimal comma'
+    ]
+    table = pa.table({"t": [1, 2], "v": ["0,25", "7"]})
+    found = Stream.from_table(table, map="t -> p(comma(v))").elements()
+    assert [str(row.atom) for row in found] == ["p(0.25)", "p(7)"]
+    assert not recwarn.list
+
+
+def test_a_column_of_decimal_commas_without_a_type_is_warned_about(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("t;v\n1;4\n2;6,5\n")
+    with pytest.warns(LarsparkWarning, match=r'because it holds "6,5"\n.*`comma\(v\)` reads'):
+        list(Stream.read(path, map="t -> p(v)").elements())
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_time_that_its_unit_carries_beyond_all_calendars_is_refused(door):
+    records = [{"ts": 1_777_874_405_500, "x": 1}]
+    with pytest.raises(LarsparkError, match="lies beyond the year 9999 in this unit"):
+        list(door(records, "s(ts) -> p(x)", tick=MINUTE).elements())
+    assert shown(door(records, "ms(ts) -> p(x)", tick=MINUTE)) == [(29631240, "p(1)")]

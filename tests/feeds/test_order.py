@@ -128,9 +128,9 @@ def test_late_facts_are_told_with_their_line():
     assert (stream.facts, stream.late, stream.skipped) == (1, 2, 3)
     assert [problem.render() for problem in stream.problems] == [
         "<file>:2:1: error L314: the time 5 comes after 9, and the lateness allowed is 2\n"
-        "  hint: sort the stream, or allow a lateness of 4",
+        "  hint: sort the stream, or allow a lateness of 4 time points",
         "<file>:3:1: error L314: the time 3 comes after 9, and the lateness allowed is 2\n"
-        "  hint: sort the stream, or allow a lateness of 6",
+        "  hint: sort the stream, or allow a lateness of 6 time points",
     ]
 
 
@@ -143,7 +143,7 @@ def test_without_lateness_time_does_not_go_back():
         shown_atoms(Stream.of([(9, "a"), (8, "b")]))
     assert str(error.value) == (
         "<elements>:2:1: error L314: the time 8 comes after 9, and time does not go back\n"
-        "  hint: sort the stream, or allow a lateness of 1"
+        "  hint: sort the stream, or allow a lateness of 1 time point"
     )
 
 

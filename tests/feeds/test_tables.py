@@ -272,7 +272,7 @@ def test_bad_records_are_skipped_and_told_with_their_record():
         "  hint: time begins at 0",
         "<file>:9:1: error L307: column `sensor`: the text is not valid UTF-8",
         "<file>:10:1: error L314: the time 2 comes after 4, and time does not go back\n"
-        "  hint: sort the stream, or allow a lateness of 2",
+        "  hint: sort the stream, or allow a lateness of 2 time points",
         "<file>:11:1: error L316: the record has 4 values, not 3\n  11 | 10,g,h,10\n     | ^",
         "<file>:12:1: error L310: column `time`: the time 11.5 is not an integer",
         "<file>:13:1: error L313: column `value`: 99999999999999999999 does not fit a 64-bit "
@@ -471,3 +471,15 @@ def test_no_changed_byte_of_an_arrow_file_does_more_than_change_values_or_end_th
         stream = Stream.read(path, map="time -> temp(sensor, value)", on_error="skip")
         with suppress(LarsparkError):
             assert all(row.atom.predicate == "temp" for row in stream.elements())
+
+
+def test_spaces_behind_the_delimiters_of_a_header_belong_to_no_cell(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("time, pump, bar\n1, P1, 7\n2, P2 ,8.5\n3, P3,\n")
+    stream = Stream.read(path, map="time -> p(pump, bar)", on_error="skip")
+    assert [str(row.atom) for row in stream.elements()] == ['p("P1",7)', 'p("P2",8.5)']
+    assert stream.skipped == 1
+    path.write_text("time,pump\n1, P1\n")
+    assert [str(row.atom) for row in Stream.read(path, map="time -> p(pump)").elements()] == [
+        'p(" P1")'
+    ]

@@ -13,6 +13,7 @@ from larspark.language.nodes import term_variables, variables, walk
 from larspark.language.printer import formula_text
 from larspark.language.tree import (
     Aggregate,
+    Always,
     At,
     AtomFormula,
     Comparison,
@@ -27,7 +28,7 @@ from larspark.logic.values import compare
 
 # `Vienna` is probably a name, `V`, `ID` and `St` are variables.
 _NAME = re.compile(r"[a-z][A-Za-z0-9_]*")
-_LIKE_A_NAME = re.compile(r"[A-Z][a-z]{2,}")
+_LIKE_A_NAME = re.compile(r"[A-Z][a-z]{2,}|[A-Z]{3,}|[A-Z]+_?[0-9]{2,}")
 
 
 def looks_like_name(variable: str) -> bool:
@@ -42,6 +43,7 @@ def pitfall_problems(rule: Rule, derived: frozenset[Signature], placed: Reach) -
     yield from _names_as_variables(rule)
     yield from _global_variables_as_tuples(rule)
     yield from _compared_constants(rule)
+    yield from _compared_below_always(rule)
 
 
 def _forgotten(rule: Rule, derived: frozenset[Signature], placed: Reach) -> Iterator[Problem]:
@@ -172,6 +174,39 @@ def _compared_constants(rule: Rule) -> Iterator[Problem]:
                     )
                 case _:
                     pass
+
+
+def _compared_below_always(rule: Rule) -> Iterator[Problem]:
+    """`[2] always temp(M, V), V > 90`: one value for all time points, which is rarely meant."""
+    below = {
+        variable: part
+        for formula in rule.body
+        for part in walk(formula)
+        if isinstance(part, Always)
+        for variable in variables(part)
+    }
+    used = Counter(v for formula in formulas(rule) for v in {*variables(formula)})
+    for formula in rule.body:
+        match formula:
+            case Comparison("<" | "<=" | ">" | ">=", Variable() as variable, int() | float()):
+                # Only the formula with `always` and this comparison use it.
+                if variable in below and used[variable] == 2:
+                    yield _same_value(variable, formula, below[variable])
+            case _:
+                pass
+
+
+def _same_value(variable: Variable, comparison: Comparison, part: Always) -> Problem:
+    name = variable.name
+    return Problem(
+        "L234",
+        f"`{formula_text(part)}` asks for one value `{name}` that is there at every time point",
+        part.span,
+        f"to ask whether each value is `{formula_text(comparison)}`, derive that by a rule of its "
+        "own, keep it with `#remember`, and write `always` over it; or count the readings: "
+        "`3 = count of [#3 by M] temp(M, V) where V > 90 by M`",
+        Severity.WARNING,
+    )
 
 
 def _capital_hint(*terms: Term) -> str:

@@ -135,7 +135,8 @@ class _Predicates:
     def misspelt(self, signature: Signature) -> Signature | None:
         """The predicate that this one is a misspelling of, by all appearances."""
         name, arity = signature
-        meant = self._vocabulary.closest(name, likeness=0.8) if len(name) >= 4 else None
+        # Of short names, only two letters the wrong way round are suspicious.
+        meant = self._vocabulary.closest(name, likeness=0.8 if len(name) >= 4 else 1)
         if meant is None or arity not in self._arities[meant]:
             return None
         # Names in a row, such as `door1` and `door2`, differ on purpose.

@@ -82,6 +82,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "L231": "Background data gives too many sizes to a window.",
         "L232": "The tuples of an aggregate have no variable of their own.",
         "L233": "A comparison has constants on both sides.",
+        "L234": "An `always` over a variable that is compared asks for one value all the time.",
         "L250": "A variable is bound by no positive part of a formula.",
         "L251": "A time point lies outside the timeline.",
         "L252": "Atoms can be placed ever further into the future, so the timeline needs an end.",
@@ -126,6 +127,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "L326": "A CSV column of numbers and other texts is read as text.",
         "L327": "A file is given for a stream or relation that the program does not name.",
         "L328": "An output file holds something already, or is read by the same run.",
+        "L329": "The first record of a CSV file of background data looks like a header.",
     },
     "Runs: engines, sessions, saved states, hypothetical answers, Spark": {
         "L401": "The stream holds an atom of a predicate that the program derives.",

@@ -10,8 +10,9 @@ _NAMES_COMPARED, _LONGEST_NAME = 64, 40
 class Vocabulary:
     """Known names, searched for the one closest to a misspelt one.
 
-    >>> Vocabulary(["bus", "tram", "jam"]).closest("trm")
-    'tram'
+    >>> known = Vocabulary(["bus", "tram", "jam"])
+    >>> known.closest("trm"), known.closest("bsu"), known.closest("bug")
+    ('tram', 'bus', None)
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -26,5 +27,9 @@ class Vocabulary:
         if len(name) > _LONGEST_NAME or sum(map(len, near)) > _NAMES_COMPARED:
             return None
         lowered = {other.lower(): other for other in sorted(set().union(*near)) if other != name}
-        matches = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=likeness)
+        low = name.lower()
+        swapped = (low[:i] + low[i + 1] + low[i] + low[i + 2 :] for i in range(len(low) - 1))
+        # `hto` and `hot` are less alike than other slips, because they are short.
+        near_swaps = sorted({*swapped} & {*lowered}) if len(low) > 2 else []
+        matches = near_swaps or difflib.get_close_matches(low, lowered, n=1, cutoff=likeness)
         return lowered[matches[0]] if matches else None

@@ -13,6 +13,10 @@ from larspark.cli.options import Form, Where
 from larspark.feeds.live import Recording, Sink, is_live
 from larspark.feeds.output_file import Existing, OutputFile
 from larspark.feeds.time_format import TimeFormat
+from larspark.show.terminal import print_notes
+
+# Of tables, which `--output` does not write.
+_TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
 class Outputs:
@@ -33,6 +37,8 @@ class Outputs:
         """The output: a file if the place is one, a sink with commits if a durable run has one."""
         if place is None or is_live(place):
             return place if durable is None or durable.sink is None else durable.sink
+        if Path(place).suffix.lower() in _TABLE_SUFFIXES:
+            print_notes([f"{place} gets JSON Lines; `lp.outputs` writes tables, in Python"])
         return self.file("output", Path(place), durable)
 
     def file(self, name: str, path: Path, durable: DurableRun | None) -> OutputFile:

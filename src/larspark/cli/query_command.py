@@ -35,7 +35,7 @@ from larspark.show.terminal import print_notes, print_skipped, writer
 
 
 @app.command(
-    epilog="Example: [bold]larspark query '[[5] some tram(A, St)' -s events.jsonl --at 45[/bold]",
+    epilog="Example: [bold]larspark query '[5] some tram(A, St)' -s events.jsonl --at 45[/bold]",
     short_help="Evaluate a formula at a time point.",
 )
 def query(

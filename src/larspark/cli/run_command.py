@@ -94,7 +94,8 @@ from larspark.show.terminal import (
 
 
 @app.command(
-    epilog="Example: [bold]larspark run traffic.lars --stream events.jsonl --as intervals[/bold]",
+    epilog="Example: [bold]larspark run hot.lars --stream readings.csv "
+    "--map 'time -> temp(machine, value)'[/bold]",
     short_help="Run a program over a stream.",
 )
 def run(

@@ -1,14 +1,17 @@
 """Background data in files: facts that hold at every time point."""
 
 import io
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from larspark.base.atoms import Atom, Signature
-from larspark.base.problems import LarsparkError, Problem
+from larspark.base.problems import LarsparkError, Problem, Severity, warn
 from larspark.feeds.byte_source import LINE_LIMIT, Format, Place, Source
 from larspark.feeds.formats import jsonl, lars_facts
 from larspark.feeds.formats.cells import (
@@ -31,30 +34,43 @@ from larspark.feeds.formats.tables import (
     open_table,
 )
 from larspark.feeds.ground_atoms import NAME
+from larspark.feeds.mapping import missing_columns
 from larspark.feeds.ordering import Blocks
 from larspark.feeds.reading import BATCH_SIZE, PROBLEMS_KEPT, Refused
 
+_HEADER_WORD = re.compile(rb"[A-Za-z]+([_ ][A-Za-z]+)*")
+
 
 def read_background(
-    path: Place, signature: Signature | None = None, *, header: bool | None = None
+    path: Place,
+    signature: Signature | None = None,
+    *,
+    header: bool | None = None,
+    columns: Sequence[str] = (),
 ) -> tuple[Atom, ...]:
     """The facts of a file, in any of the formats of streams, without times.
 
-    The columns of a table are the arguments, in their order. The predicate is that of the
-    signature, or else the name of the file. The first record of a CSV file is a header if `header`
-    is true, or if `header` is None and some column has a text there and numbers in all other
-    records. Otherwise it is a fact like the others.
+    The columns of a table are the arguments, in their order, or else those that `columns` names.
+    The predicate is that of the signature, or else the name of the file. The first record of a CSV
+    file is a header if `columns` are named, if `header` is true, or if `header` is None and some
+    column has a text there and numbers in all other records. Otherwise it is a fact like the
+    others, with a warning if it looks like a header.
     """
     source = Source(path)
     form = source.format(None)
     with source.open() as file:
         match form:
+            case "jsonl" | "lars" if columns:
+                message = f"{source.name} is no table, so its columns cannot be named"
+                raise LarsparkError(Problem("L316", message))
             case "jsonl":
                 found = _atoms(jsonl.background_blocks(file, source.name), signature, source)
             case "lars":
                 found = _atoms(lars_facts.background_blocks(file, source.name), signature, source)
             case _:
-                found = _table_atoms(file, form, signature, source, header)
+                table = _table(file, form, source, signature, columns)
+                headed = False if columns else header
+                found = _table_atoms(table, _predicate(table, signature, source), headed)
         atoms: list[Atom] = []
         problems: list[Problem] = []
         for item in found:
@@ -82,11 +98,7 @@ def _atoms(blocks: Blocks, signature: Signature | None, source: Source) -> Itera
                     yield Refused("L316", message).at(source.name, line)
 
 
-def _table_atoms(
-    file: BinaryIO, form: Format, signature: Signature | None, source: Source, header: bool | None
-) -> Iterator[Atom | Problem]:
-    table = _table(file, form, source, signature)
-    predicate = _predicate(table, signature, source)
+def _table_atoms(table: Table, predicate: str, header: bool | None) -> Iterator[Atom | Problem]:
     names = table.schema.names
     batches = list(table.read(names))
     columns = [
@@ -94,7 +106,11 @@ def _table_atoms(
         for place in range(len(names))
     ]
     cells = [column for column in columns if column is not None]
-    first = int(table.text and (_has_header(cells) if header is None else header))
+    if table.text and header is None:
+        header = _has_header(cells)
+        if not header and _looks_like_header(cells):
+            _warn_of_header(predicate, cells, table)
+    first = int(table.text and bool(header))
     found = [
         _values(column.slice(first), name, table, first)
         for name, column in zip(names, cells, strict=False)
@@ -119,7 +135,19 @@ def _values(column: Any, name: str, table: Table, first: int) -> Column:
     return text_column(column, kind)
 
 
-def _table(file: BinaryIO, form: Format, source: Source, signature: Signature | None) -> Table:
+def _table(
+    file: BinaryIO,
+    form: Format,
+    source: Source,
+    signature: Signature | None,
+    columns: Sequence[str],
+) -> Table:
+    """The table in a file; without names of columns, its first record is not read as a header."""
+    if columns:
+        table = open_table(file, source.name, form, BATCH_SIZE, needed=columns)
+        if problems := missing_columns(columns, table.schema.names, source.name):
+            raise LarsparkError(problems)
+        return table._replace(schema=pa.schema([table.schema.field(name) for name in columns]))
     if form not in CSV_FORMATS:
         return open_table(file, source.name, form, BATCH_SIZE)
     data = io.BytesIO(file.read())
@@ -176,3 +204,25 @@ def _has_header(columns: Sequence[Any]) -> bool:
         if isinstance(first, str) and all(isinstance(value, int | float) for value in others):
             return True
     return False
+
+
+def _looks_like_header(columns: Sequence[Any]) -> bool:
+    """Whether the first row consists of different words, which do not come again below."""
+    if not columns or len(columns[0]) < 2:
+        return False
+    words = [column[0].as_py() for column in columns]
+    return len({*words}) == len(words) and all(
+        word is not None
+        and _HEADER_WORD.fullmatch(word)
+        and not pc.is_in(pa.array([word]), column[1:]).to_pylist()[0]
+        for word, column in zip(words, columns, strict=True)
+    )
+
+
+def _warn_of_header(predicate: str, columns: Sequence[Any], table: Table) -> None:
+    words = [column[0].as_py().decode() for column in columns]
+    message = f"the first record is read as a fact: {Atom(predicate, tuple(words))}"
+    named = f"{predicate}({', '.join(words)})"
+    hint = f'if it is a header, name the columns: `#background "{table.name}" as {named}.`'
+    problem = Refused("L329", message, hint).at(table.name, 1)
+    warn(replace(problem, severity=Severity.WARNING))

@@ -13,7 +13,9 @@ from larspark.feeds.reading import Refused
 
 DECIMAL = r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 PLAIN = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-][0-9]+)?"
+DECIMAL_COMMA = r"-?[0-9]+(,[0-9]+)?"
 _NUMBER = re.compile(DECIMAL)
+_NUMBER_WITH_COMMA = re.compile(DECIMAL_COMMA)
 _PLAIN_NUMBER = re.compile(PLAIN)
 
 
@@ -33,7 +35,7 @@ def argument(value: object, kind: Kind | None) -> Constant:
         value = text_argument(f"{value:f}", Kind.NUMBER)
     if isinstance(value, str) and kind is not None:
         return text_argument(value, kind)
-    if kind in (Kind.NUMBER, Kind.INTEGER):
+    if kind in (Kind.NUMBER, Kind.INTEGER, Kind.COMMA):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise Refused("L313", f"{_shown(value)} is not a number")
         return _checked(value_constant(value), kind)
@@ -50,9 +52,16 @@ def text_argument(text: str, kind: Kind | None) -> Constant:
     (7, '007')
     >>> text_argument("007", Kind.PLAIN_OR_TEXT), text_argument("1.50", Kind.PLAIN)
     ('007', 1.5)
+    >>> text_argument("-4,25", Kind.COMMA)
+    -4.25
     """
     if kind is Kind.TEXT:
         return value_constant(text)
+    if kind is Kind.COMMA:
+        if not _NUMBER_WITH_COMMA.fullmatch(text):
+            message = f'"{shortened(text)}" is not a number with a decimal comma'
+            raise Refused("L313", message)
+        return text_argument(text.replace(",", "."), Kind.NUMBER)
     if kind in (Kind.PLAIN, Kind.PLAIN_OR_TEXT):
         plain = plain_number(text)
         if plain is not None:

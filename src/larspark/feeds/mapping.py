@@ -34,13 +34,15 @@ class Kind(StrEnum):
     TEXT = "text"
     NUMBER = "number"
     INTEGER = "integer"
+    # A number with a decimal comma: `4,1`.
+    COMMA = "comma"
     # Of CSV columns without a type. A plain number is written as programs write it: `12`, `-3.5`,
     # `1e-05`, but not `007`, `.5` or `1e5`.
     PLAIN = "plain number"
     PLAIN_OR_TEXT = "plain number or text"
 
 
-_TYPES = (Kind.TEXT, Kind.NUMBER, Kind.INTEGER)
+_TYPES = (Kind.TEXT, Kind.NUMBER, Kind.INTEGER, Kind.COMMA)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ class RowOrder:
 
     def __init__(self, source: str, options: Options, reading: Reading) -> None:
         self._source = source
+        self._options = options
         self._lateness = options.lateness
         self._batch_size = options.batch_size
         self._reading = reading
@@ -87,7 +88,9 @@ class RowOrder:
             if t > self._newest:
                 self._newest = t
             elif t < self._newest - lateness:
-                refused = Refused("L314", *late_by(t, self._newest, lateness))
+                refused = Refused(
+                    "L314", *late_by(t, self._newest, self._options, self._reading.timestamps)
+                )
                 return refused.at(self._source, line), len(atoms)
             if lateness == 0:
                 for atom in atoms:

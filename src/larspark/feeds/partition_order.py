@@ -24,6 +24,7 @@ class PartitionOrder:
 
     def __init__(self, source: str, options: Options, reading: Reading) -> None:
         self._source = source
+        self._options = options
         self._lateness = options.lateness
         self._reading = reading
         self._partition = 0
@@ -49,7 +50,9 @@ class PartitionOrder:
             # A partition that was not awaited may come back behind the watermark.
             latest = max(newest, self._watermark)
             if t < latest - lateness:
-                refused = Refused("L314", *late_by(t, latest, lateness))
+                refused = Refused(
+                    "L314", *late_by(t, latest, self._options, self._reading.timestamps)
+                )
                 return refused.at(f"{self._source}[{partition}]", line), len(atoms)
             if t > newest or partition not in self._newest:
                 newest = self._newest[partition] = max(t, newest)

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.base.terms import INTEGER_MAX
+from larspark.feeds.time_format import TimeFormat
 
 # Lines longer than this are not shown with a problem.
 _EXCERPT_LIMIT = 200
@@ -135,8 +136,13 @@ class Reading:
             self.problems.append(problem)
 
 
-def late_by(t: int, newest: int, lateness: int) -> tuple[str, str]:
+def late_by(
+    t: int, newest: int, options: Options, timestamps: Callable[[], bool]
+) -> tuple[str, str]:
     """The message and hint for a time beyond the allowed lateness."""
-    why = "time does not go back" if lateness == 0 else f"the lateness allowed is {lateness}"
-    message = f"the time {t} comes after {newest}, and {why}"
-    return message, f"sort the stream, or allow a lateness of {newest - t}"
+    times = TimeFormat(options.tick, applies=timestamps)
+    allowed = options.lateness
+    why = "time does not go back" if allowed == 0 else f"the lateness allowed is {allowed}"
+    message = f"the time {times.text(t)} comes after {times.text(newest)}, and {why}"
+    needed = "1 time point" if newest - t == 1 else f"{newest - t} time points"
+    return message, f"sort the stream, or allow a lateness of {needed}"

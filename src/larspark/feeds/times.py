@@ -19,6 +19,7 @@ from larspark.feeds.reading import Refused
 LARGE_TIME = 100_000_000
 # Between these a time since 1970 is taken for what it says, in microseconds.
 _PLAUSIBLE = (631_152_000_000_000, 4_102_444_800_000_000)
+_END_OF_CALENDAR = 253_402_300_799_999_999
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -49,7 +50,10 @@ def time_point(value: object, tick: int | None, unit: int | None = None) -> int:
                 whole = value
             if not isinstance(whole, int):
                 why = "too large to be exact" if abs(value) > 2.0**53 else "not an integer"
-                raise Refused("L310", f"the time {value} is {why}")
+                hint = (
+                    "seconds since 1970 are mapped as `s(...) -> ...`" if value > LARGE_TIME else ""
+                )
+                raise Refused("L310", f"the time {value} is {why}", hint)
             return _natural(whole, str(value))
         case str():
             return _natural(_stamp(value, tick), value)
@@ -100,10 +104,20 @@ def _of_unit(value: object, tick: int | None, unit: int) -> int:
     try:
         number = argument(value, Kind.NUMBER)
     except Refused as refused:
-        raise Refused("L310", f"the time is not a number: {refused.message}") from None
+        message = f"the time has a unit, but {refused.message}"
+        raise Refused("L310", message, "timestamps have no unit: `time -> ...`") from None
     if tick is None:
         raise needs_tick(f"the time {shortened(str(number))} has a unit")
-    return _natural(int(Fraction(number) * unit // (1000 * tick)), str(number))
+    t = int(Fraction(number) * unit // (1000 * tick))
+    if t > last_time_point(tick):
+        message = f"the time {shortened(str(number))} lies beyond the year 9999 in this unit"
+        raise Refused("L310", message, f"the units are {', '.join(UNITS)}")
+    return _natural(t, str(number))
+
+
+def last_time_point(tick: int) -> int:
+    """The last time point that a calendar has."""
+    return _END_OF_CALENDAR // tick
 
 
 def warn_of_unit(t: int, tick: int | None) -> bool:

@@ -124,8 +124,12 @@ class DirectiveSteps:
         return Shown(Signature(text_of(name), len(columns)), columns, span_between(name, last))
 
     def background(self, children: Children) -> Background:
-        first, _, path, _, (signature, last) = children
-        return Background(text_of(path), signature, span_between(first, last))
+        first, _, path, _, (signature, *columns, last) = children
+        return Background(text_of(path), signature, tuple(columns), span_between(first, last))
+
+    def table_columns(self, children: Children) -> tuple[Signature | str | Token, ...]:
+        columns = [text_of(token) for token in children[2:-1:2]]
+        return Signature(text_of(children[0]), len(columns)), *columns, children[-1]
 
     def include(self, children: Children) -> IncludeDirective:
         _, _, path = children

@@ -5,7 +5,7 @@ Shared by the dialects whose texts consist of LARS tokens and statements.
 
 import posixpath
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from larspark.base.atoms import Signature
@@ -155,7 +155,7 @@ class Collector:
         if why := self._main.forbid(located):
             message = f'"{background.path}" cannot be used: {why}'
             source.report("L121", message, background.span, _ALLOW)
-        self._backgrounds.append(Background(located, background.signature, background.span))
+        self._backgrounds.append(replace(background, path=located))
 
     def _include(
         self, source: Source, include: IncludeDirective, paths: tuple[str, ...]

@@ -12,6 +12,7 @@ from larspark.language.tree import (
     And,
     At,
     AtomFormula,
+    Background,
     Comparison,
     Formula,
     Implies,
@@ -53,7 +54,7 @@ def directive_lines(program: Program) -> list[str]:
         lines.append(_signatures("remember", program.remembered))
     for background in program.backgrounds:
         path = quoted(background.path)
-        lines.append(f"#background {path} as {_signature(background.signature)}.")
+        lines.append(f"#background {path} as {_table(background)}.")
     return lines
 
 
@@ -161,6 +162,13 @@ def _signatures(
 
 def _signature(signature: Signature) -> str:
     return f"{name_text(signature.predicate)}/{signature.arity}"
+
+
+def _table(background: Background) -> str:
+    if not background.columns:
+        return _signature(background.signature)
+    columns = ", ".join(map(name_text, background.columns))
+    return f"{name_text(background.signature.predicate)}({columns})"
 
 
 def lars_translation(program: Program) -> str:

@@ -54,7 +54,8 @@ def report_unexpected(statement: Statement, index: int, accepts: Accepts) -> Non
         or _foreign_symbol(token, before)
     ):
         message = f"expected {_expected(accepts)}, found `{_shortened(token.text)}`"
-        hint = _column_hint(token, before) or _hint(token, before, accepts)
+        hint = _column_hint(token, before) or _predicate_hint(token, before)
+        hint = hint or _hint(token, before, accepts)
         token.source.report("L104", message, token.span, hint)
 
 
@@ -147,6 +148,15 @@ def _column_hint(token: Token, before: Sequence[Token]) -> str:
     if token.type == "RPAR" and before[-1].type == "LPAR":
         return f"without arguments there are no parentheses: `{before[-2].text}/0`"
     return ""
+
+
+def _predicate_hint(token: Token, before: Sequence[Token]) -> str:
+    """For a predicate that starts with a capital letter: `Temp(M, V)`."""
+    name = before[-1].text if before and before[-1].type == "VARIABLE" else "_"
+    if token.type != "LPAR" or name.startswith("_"):
+        return ""
+    plain = f"`{name[0].lower()}{name[1:]}(...)`"
+    return f'predicates start with a small letter, {plain}, or have quotes, `"{name}"(...)`'
 
 
 def _unknown_directive(token: Token | None, before: Sequence[Token]) -> bool:

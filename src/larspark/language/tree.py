@@ -217,10 +217,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """`#background "lines.csv" as line/2.`"""
+    """`#background "lines.csv" as line/2.`
+
+    `columns` are the names of the columns that are the arguments: `as line(id, name)`.
+    """
 
     path: str
     signature: Signature
+    columns: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

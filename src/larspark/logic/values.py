@@ -6,7 +6,9 @@ comparison with it is true. Nor is one of the order between a number and a text.
 """
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeAlias
 
 from larspark.base.atoms import Atom
@@ -16,6 +18,27 @@ from larspark.language.windows import Key
 from larspark.logic.traversal import key_term
 
 Substitution: TypeAlias = Mapping[str, Constant]
+
+
+# Is called for each comparison between a number and a text that has no order.
+Listener: TypeAlias = Callable[[str, Constant, Constant], None]
+_listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
+
+
+@contextmanager
+def noticing_mixed(listener: Listener) -> Iterator[None]:
+    """Inform a listener of comparisons between numbers and texts.
+
+    >>> with noticing_mixed(lambda *comparison: print(*comparison)):
+    ...     compare("<", 10, "a")
+    < 10 a
+    False
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 class NoValueError(ArithmeticError):
@@ -120,6 +143,9 @@ def compare(comparison: str, left: Constant | None, right: Constant | None) -> b
     if left is None or right is None:
         return False
     if isinstance(left, str) is not isinstance(right, str):
+        listener = _listener.get()
+        if listener is not None and comparison not in ("=", "!="):
+            listener(comparison, left, right)
         return comparison == "!="
     return bool(COMPARISONS[comparison](left, right))
 

@@ -51,7 +51,7 @@ def parsed(program: str | tree.Program) -> tree.Program:
 def background_of(program: tree.Program) -> Iterator[Atom]:
     """The background data in the files that a program names."""
     for source in program.backgrounds:
-        yield from read_background(source.path, source.signature)
+        yield from read_background(source.path, source.signature, columns=source.columns)
 
 
 def _check_hindsight(program: tree.Program, settings: Settings) -> None:

@@ -13,7 +13,9 @@ from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import AnyBatch, PointBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.language import program_text
+from larspark.logic.values import noticing_mixed
 from larspark.run.admission import Admission, check_range
+from larspark.run.diagnostics import Diagnostics
 from larspark.run.history import History
 from larspark.run.protocol import Answers, Engine, Model, Settings, Step, StepEngine
 from larspark.run.registry import engine_kind, make_engine
@@ -122,6 +124,7 @@ class Session:
         # What the last answer holds, of an engine that does not know it, with a history.
         self._output: frozenset[Atom] = frozenset()
         self.kind = engine_kind(engine, checked, settings)
+        self._diagnostics = Diagnostics()
         self.engine: Engine = make_engine(self.kind, checked, self.background, settings)
         self.stepping = cast(StepEngine, self.engine) if self.kind.steps else None
 
@@ -168,7 +171,7 @@ class Session:
     @property
     def warnings(self) -> list[str]:
         """Warnings about data that the program does not handle."""
-        return list(self.engine.warnings)
+        return list(self.engine.warnings) or self._diagnostics.warnings()
 
     def append_atoms(self, t: int, atoms: Sequence[Atom]) -> PointBatch:
         """Take in what happened at t; the same as a batch of these atoms, in less time."""
@@ -215,7 +218,8 @@ class Session:
         self._admission.answered = t
         self.evaluating_since = monotonic()
         try:
-            answers = self.engine.advance(t)
+            with noticing_mixed(self._diagnostics.add_mixed):
+                answers = self.engine.advance(t)
         finally:
             self.evaluating_since = None
         if self.history is not None and self.stepping is None and answers.first <= answers.last:

@@ -79,7 +79,7 @@ class CompileMessages:
         if number == count:
             status_line.clear()
             return
-        words = f"compiling kernels in the background, once for this version: {number} of {count}"
+        words = f"compiling kernels, once for this version: {number} of {count}"
         status_line.show(f"{words}; slower until then")
 
     def cache_unusable(self, reason: str) -> None:

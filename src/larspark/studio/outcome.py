@@ -241,7 +241,7 @@ class Outcome:
         elements = elements_of(self.facts, first, last, _FACTS_SEEN)
         end = None if checked.future_heads else last
         return [
-            {"text": span.text.removesuffix(f" at {at}"), "from": span.start, "to": span.end}
+            {"text": span.text, "from": span.start, "to": span.end}
             for span in window_spans(rules, elements, (self.start, end), at)
             if span.end is None or span.start <= span.end
         ]

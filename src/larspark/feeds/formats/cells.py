@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from larspark.base.arrow_numpy import null_mask, numpy_array
 from larspark.base.problems import Severity, warn
 from larspark.base.terms import INTEGER_MAX, Constant, constant
-from larspark.feeds.conversions import DECIMAL, PLAIN, argument, text_argument
+from larspark.feeds.conversions import DECIMAL, DECIMAL_COMMA, PLAIN, argument, text_argument
 from larspark.feeds.ground_atoms import shortened
 from larspark.feeds.mapping import Kind
 from larspark.feeds.reading import Refused
@@ -84,6 +84,8 @@ def text_column(cells: pa.Array, kind: Kind | None = None) -> Column:
         return _value_by_value(cells, law, explain)
     if kind is Kind.TEXT:
         return _of_one_kind(texts, bad, explain)
+    if kind is Kind.COMMA:
+        return _value_by_value(cells, law, explain)
     offsets, data = text_bytes(texts)
     begins = _FIRST_OF_NUMBER[data[offsets[:-1]]] & (offsets[:-1] < offsets[1:])
     if kind is None and not begins.any():
@@ -116,6 +118,19 @@ def guessed_kind(cells: pa.Array) -> tuple[Kind, int | None] | None:
     if not (alike[loose.kind_of] & ~loose.bad).any():
         return Kind.TEXT, None
     return Kind.TEXT, int(np.argmax(~numbers & present))
+
+
+def first_decimal_comma(cells: pa.Array) -> int | None:
+    """The row of the first cell such as `4,1`, if all cells are numbers written in this way."""
+    try:
+        texts = cells.cast(pa.string())
+    except pa.ArrowInvalid:
+        return None
+    numbers = pc.match_substring_regex(texts, f"^{DECIMAL_COMMA}$")
+    if not pc.all(numbers).as_py():
+        return None
+    row: int = pc.index(pc.match_substring(texts, ","), True).as_py()
+    return row if row >= 0 else None
 
 
 def warn_of_text(name: str, cell: bytes, source: str, line: int, hint: str) -> None:
@@ -229,11 +244,13 @@ def typed_column(values: pa.Array, of: Kind | None = None) -> Column:
     """The constants of an Arrow column."""
     values = decoded(values)
     kind: Any = values.type
+    if of is Kind.COMMA and not is_text_type(kind):
+        of = Kind.NUMBER
 
     def explain(row: int) -> Refused:
         return reason(lambda: argument(values[row].as_py(), of))
 
-    if is_text_type(kind) and of in (Kind.NUMBER, Kind.INTEGER):
+    if is_text_type(kind) and of in (Kind.NUMBER, Kind.INTEGER, Kind.COMMA):
         return text_column(values.cast(pa.string()).cast(pa.binary()), of)
     if of is Kind.TEXT and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return _value_by_value(values, partial(argument, kind=of), explain)

@@ -16,6 +16,7 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.formats.cells import (
     Column,
     Mask,
+    first_decimal_comma,
     guessed_kind,
     is_argument_type,
     text_column,
@@ -227,9 +228,13 @@ class _Reader:
             if name in self._kinds or (guess := guessed_kind(block[name])) is None:
                 continue
             self._kinds[name], odd = guess
+            hint = f"`text({name})` says that it is meant, `number({name})` reports such cells"
+            comma = first_decimal_comma(block[name]) if self._kinds[name] is Kind.TEXT else None
+            if comma is not None:
+                odd = comma
+                hint = f"`comma({name})` reads numbers with a decimal comma"
             if odd is not None:
                 line = self._table.records.line_of(self._rows + odd)
-                hint = f"`text({name})` says that it is meant, `number({name})` reports such cells"
                 warn_of_text(name, block[name][odd].as_py(), self._table.name, line, hint)
 
     def read(self, batch: Any) -> tuple[list[Segment], Problem | None]:
@@ -311,7 +316,7 @@ class Grid:
         newest: int,
     ) -> None:
         self._mappings = mappings
-        self._lateness = options.lateness
+        self._options = options
         read_times = text_time_column if text else typed_time_column
         read_values = text_column if text else typed_column
         self._times: dict[tuple[str, int | None], TimeColumn] = {
@@ -340,7 +345,8 @@ class Grid:
         """Why a fact was refused."""
         if self.late[row, place]:
             t, newest = int(self._t[row, place]), int(self._before[row, place])
-            return Refused("L314", *late_by(t, newest, self._lateness))
+            why = late_by(t, newest, self._options, lambda: self.counted < 0)
+            return Refused("L314", *why)
         mapping = self._mappings[place]
         moment = self._times[mapping.time, mapping.unit]
         if moment.bad[row]:

@@ -111,7 +111,8 @@ def _field(record: dict[str, Any], name: str, path: tuple[str, ...]) -> Any:
 def _no_field(name: str, key: str, keys: list[str]) -> Refused:
     close = get_close_matches(key, keys, 1)
     listed = ", ".join(f"`{shortened(each)}`" for each in keys[:_SHOWN_FIELDS])
-    hint = f"did you mean `{close[0]}`?" if close else f"the fields are {listed}" if keys else ""
+    meant = name.replace(key, close[0], 1) if close else ""
+    hint = f"did you mean `{meant}`?" if close else f"the fields are {listed}" if keys else ""
     return Refused("L313", f"there is no field `{name}`", hint)
 
 

@@ -90,7 +90,7 @@ class _Reader:
                         yield from self._release(times, atoms, bare)
                         times, atoms, bare = [], [], []
                     continue
-                why = late_by(t, self.newest, self._options.lateness)
+                why = late_by(t, self.newest, self._options, self._reading.timestamps)
                 failure, late = Refused("L314", *why).at(self._name, line), len(found)
             if self._options.on_error == "fail":
                 yield from self._release(times, atoms, bare)

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -117,6 +118,10 @@ def csv_table(
 ) -> Table:
     """The rest of a CSV file as a table of cells; `first_line` is the number of its first line."""
     records = Records(first_line)
+    # `time, value`: what follows a delimiter and a space.
+    padded = [column.strip() for column in names if column.startswith(" ")]
+    if padded and len({column.strip() for column in names}) == len(names):
+        names = [column.strip() for column in names]
 
     def refuse(row: Any) -> str:
         message = f"the record has {row.actual_columns} values, not {row.expected_columns}"
@@ -126,7 +131,7 @@ def csv_table(
 
     def read(columns: list[str]) -> Iterator[Any]:
         try:
-            yield from pyarrow.csv.open_csv(
+            batches = pyarrow.csv.open_csv(
                 file,
                 # Only without threads does Arrow number the invalid records.
                 pyarrow.csv.ReadOptions(
@@ -143,6 +148,7 @@ def csv_table(
                     quoted_strings_can_be_null=False,
                 ),
             )
+            yield from (_without_padding(batch, padded) for batch in batches)
         except pa.ArrowInvalid as error:
             if "straddling" in str(error):
                 message = f"a record of {name} is longer than {LINE_LIMIT} bytes"
@@ -153,6 +159,16 @@ def csv_table(
 
     schema = pa.schema([(column, pa.binary()) for column in names])
     return Table(name, schema, read, records, text=True)
+
+
+def _without_padding(batch: Any, padded: Collection[str]) -> Any:
+    """The batch without the spaces around the cells of some of its columns."""
+    for name in {*padded} & {*batch.schema.names}:
+        cells = pc.replace_substring_regex(batch[name], "^ +| +$", "")
+        missing = pc.is_in(cells, pa.array(_MISSING, pa.binary()))
+        cells = pc.if_else(missing, pa.scalar(None, pa.binary()), cells)
+        batch = batch.set_column(batch.schema.get_field_index(name), name, cells)
+    return batch
 
 
 def first_record(file: Rejoined | BinaryIO, name: str, delimiter: str) -> list[str]:

@@ -25,7 +25,7 @@ from larspark.feeds.formats.cells import (
 )
 from larspark.feeds.mapping import Kind
 from larspark.feeds.reading import Refused
-from larspark.feeds.times import needs_tick, time_point
+from larspark.feeds.times import last_time_point, needs_tick, time_point
 
 Times: TypeAlias = npt.NDArray[np.int64]
 
@@ -141,6 +141,7 @@ def _unit_times(
         points = [_point_or_minus_one(v, tick, unit) for v in encoded.dictionary.to_pylist()]
         found = np.array([*points, -1], np.int64)[numpy_array(encoded.indices, -1)]
         times = np.where(chosen, found, times)
+    times = np.where(times > last_time_point(tick), -1, times)
     return TimeColumn(times, times < 0, explain)
 
 

@@ -13,8 +13,8 @@ from larspark.base.terms import Arithmetic, Term, Variable
 from larspark.language.term_text import term_text
 from larspark.language.tree import NOWHERE
 from larspark.plan.operators import Reach
+from larspark.run.diagnostics import Calculation
 from larspark.run.interval.arithmetic import Mask, Values, decide, evaluate
-from larspark.run.interval.diagnostics import Calculation
 from larspark.run.interval.interning import INTEGER, Constants, integers, tags
 from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
 from larspark.run.interval.kernels.scan import EQUAL, LESS, MORE, NOT_LESS, NOT_MORE, UNEQUAL

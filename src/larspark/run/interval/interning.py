@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from larspark.base.arrow_numpy import numpy_array
 from larspark.base.terms import Constant, Term, constant
-from larspark.run.interval.diagnostics import Diagnostics
+from larspark.run.diagnostics import Diagnostics
 from larspark.run.interval.kernels.compile import has_work
 from larspark.run.interval.kernels.layout import Ints
 from larspark.run.interval.kernels.select import code_integers

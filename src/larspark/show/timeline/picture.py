@@ -1,7 +1,7 @@
 """A run as a timeline: text, SVG, JSON and notebook display."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from larspark.analysis.checked import Checked
@@ -65,7 +65,7 @@ def _through(windowed: Windowed, stream: Stream, at: int) -> tuple[str, Stream]:
         opened = formula.window.with_filters(_open)
         stream = apply_window(ground_window(opened, formula.body, {}), stream, at)
         formula = formula.body
-    return f"{' '.join(texts)} at {at}", stream
+    return " ".join(texts), stream
 
 
 def _open(pattern: Atom) -> Atom:
@@ -162,7 +162,9 @@ def picture_run(
         if settings.hindsight and session.answered is not None:
             end = max(end, session.answered)
         timeline_end = None if checked.future_heads else end
-        windows = window_spans(checked.rules, known, (session.start, timeline_end), scene.at)
+        spans = window_spans(checked.rules, known, (session.start, timeline_end), scene.at)
+        at = times.text(scene.at)
+        windows = tuple(replace(span, text=f"{span.text} at {at}") for span in spans)
     names = {signature.predicate for signature in (*checked.inputs, *checked.derived)}
     return _draw(
         elements,
