@@ -12,7 +12,6 @@ from larspark.base.problems import LarsparkError
 from larspark.bench import bench_command, benchmarks, run_benchmarks, suite
 from larspark.bench import interval_workloads as laser
 from larspark.bench.by_larspark import WholeTimeline
-from larspark.bench.command import table
 from larspark.bench.contest import (
     ATOMS,
     DUCKDB,
@@ -24,6 +23,7 @@ from larspark.bench.contest import (
     Measurement,
     contest,
 )
+from larspark.bench.measurement_output import table
 from larspark.bench.soak import soak
 from larspark.bench.suite import Benchmark, chosen
 from larspark.bench.workload import Answer, Run, Workload
