@@ -43,7 +43,7 @@ def test_everyone_takes_part_and_is_compared_with_the_interval_engine() -> None:
     assert [one.engine for one in measured] == [
         "interval",
         "Reasoner, atoms in, changes out",
-        "Reasoner, Arrow in, changes out",
+        "Reasoner, Arrow in, Arrow out",
         "interval, whole timeline",
         "polars",
         "duckdb",
