@@ -1,17 +1,18 @@
-"""Stages: a program that no single key divides, divided by several, one after the other.
+"""Stages: a program that no single key can partition, evaluated with one key after another.
 
 A stage derives some predicates completely before the next one starts, so that every stage may have
 a key of its own:
 
     hot(M)   :- [5] some temp(M, V), V > 90.          by the machine M
-    alarm(H) :- [9] some hot(M), in(M, H).            still by M: what shards find is put together
+    alarm(H) :- [9] some hot(M), in(M, H).            still by M: the results of shards are merged
     calm(H)  :- open(H), not alarm(H).                by the hall H, when all alarms are known
 
-What a stage hands on is spread anew, by the key of the stage that reads it. A predicate that no
-rule of its own stage reads need not have the key: shards derive it in *parts*, and the parts make
-the whole when they meet. That is right where no shard can derive what does not follow, so where
-each rule either reads nothing of the stream or needs an atom that only the shard of its key has.
-Atoms without arguments that an earlier stage derived are known to all shards, like background data.
+The atoms that a stage derives are exchanged: redistributed by the key of the stage that reads them.
+A predicate that no rule of its own stage reads need not have the key: shards derive it in *parts*,
+whose union is the result. That is correct if no shard can derive an atom that does not follow from
+all data, that is, if each rule either reads nothing of the stream or needs an atom that only the
+shard of its key has. All shards know the atoms without arguments of earlier stages, like background
+data.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

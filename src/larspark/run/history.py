@@ -30,10 +30,10 @@ class _Kept:
 
 
 class Seen(NamedTuple):
-    """What a history knows about the stream beside its elements.
+    """The extent of a history.
 
-    `start` is the first time point, if it was given, and `heard` the first one that the stream told
-    of; `forgotten` the last one of which elements are missing.
+    `start` is the first time point, if it was given, and `heard` the first one of the stream;
+    `forgotten` is the last one with elements that are not kept any more.
     """
 
     start: int | None
@@ -44,10 +44,10 @@ class Seen(NamedTuple):
 class History:
     """The batches that windows can still see at the time point answered last, and later.
 
-    That is what lies within the lookback in time, and as many tuples before that as windows count.
-    With `keep` it is at least what lies so many time points back, and that alone if the lookback
-    has no bound, as that of windows that count tuples by group. Without, `most` elements are kept
-    for such a lookback, or all. If it is `saved`, it is part of saved states.
+    These are the elements within the lookback in time, and as many tuples before it as windows
+    count. `keep` extends this to at least so many time points, and limits it to them if the
+    lookback has no bound, as that of windows that count tuples by group. Without `keep`, `most`
+    elements are kept for such a lookback, or all. If it is `saved`, it is part of saved states.
     """
 
     def __init__(

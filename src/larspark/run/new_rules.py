@@ -1,8 +1,8 @@
-"""Other rules for a run that goes on: they take over at the time point after the last answer.
+"""Replacement of the rules of a run, from the time point after the last answer on.
 
 From there on the answers are those of the new program over the whole stream, as far as the facts
-that it looks back to are kept: its engine is built anew from these. Where facts are missing, the
-answers are those over the stream from the first time point on whose facts are all there.
+that it looks back to are kept: its engine is built from these. Where facts are missing, the answers
+are those over the stream from the first time point on from which all facts are kept.
 """
 
 from typing import NamedTuple
