@@ -115,7 +115,7 @@ def test_a_query_can_be_an_aggregate() -> None:
         ("h :- N = count of p(X).", "1:19: error L127: a window is missing before this"),
         (
             "h :- N = count of [5] some p(X).",
-            "1:19: error L127: behind the window of a short form stands an atom, or atoms in "
+            "1:19: error L127: the window of a short form is followed by an atom, or by atoms in "
             "parentheses",
         ),
         (

@@ -105,6 +105,13 @@ MESSAGES = (
   hint: compare two values at a time: `1 < X, X < 3`""",
     ),
     (
+        "a(M) :- 1 < count of [2] p(M, V) where V > 0, V < 3 by M.",
+        """t.lars:1:53: error L104: expected `,` or `.`, found `by`
+  1 | a(M) :- 1 < count of [2] p(M, V) where V > 0, V < 3 by M.
+    |                                                     ^^
+  hint: conditions after `where` are joined by `and`: `where V > 1 and V < 9 by M`""",
+    ),
+    (
         "a :- @T X < 3.",
         """t.lars:1:11: error L104: expected `,`, `.`, `and` or `[`, found `<`
   1 | a :- @T X < 3.

@@ -55,7 +55,7 @@ def report_unexpected(statement: Statement, index: int, accepts: Accepts) -> Non
     ):
         message = f"expected {_expected(accepts)}, found `{_shortened(token.text)}`"
         hint = _column_hint(token, before) or _predicate_hint(token, before)
-        hint = hint or _hint(token, before, accepts)
+        hint = hint or _where_hint(token, before) or _hint(token, before, accepts)
         token.source.report("L104", message, token.span, hint)
 
 
@@ -148,6 +148,13 @@ def _column_hint(token: Token, before: Sequence[Token]) -> str:
     if token.type == "RPAR" and before[-1].type == "LPAR":
         return f"without arguments there are no parentheses: `{before[-2].text}/0`"
     return ""
+
+
+def _where_hint(token: Token, before: Sequence[Token]) -> str:
+    """For conditions of a short form with a comma between them."""
+    if token.text != "by" or all(earlier.text != "where" for earlier in before):
+        return ""
+    return "conditions after `where` are joined by `and`: `where V > 1 and V < 9 by M`"
 
 
 def _predicate_hint(token: Token, before: Sequence[Token]) -> str:
