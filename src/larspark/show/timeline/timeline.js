@@ -244,7 +244,12 @@ globalThis.LarsTimeline = class LarsTimeline {
     return [...this.rows, ...this.ghosts];
   }
 
+  // As it was drawn last: to ask the page each time makes it lay itself out anew.
   get width() {
+    return this.drawnWidth ?? this._measured();
+  }
+
+  _measured() {
     return Math.max(1, this.plot.clientWidth);
   }
 
@@ -374,6 +379,7 @@ globalThis.LarsTimeline = class LarsTimeline {
       40,
     );
     this.plot.style.minHeight = `${rows.reduce((sum, row) => sum + this._height(row), 0)}px`;
+    this.drawnWidth = this._measured();
     const pen = this._sized(this.canvas, this.width, height);
     const style = getComputedStyle(this.root);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -447,11 +453,13 @@ globalThis.LarsTimeline = class LarsTimeline {
     }
     const place = (share) => top + tall - 6 - share * (tall - 12);
     if (row.extremes) {
+      // Whole pixels are painted many times faster than parts of them.
+      const wide = Math.max(1, Math.ceil(unit * per));
       for (const [pixel, low, high] of row.extremes) {
-        const from = this.x(this.painted.from + pixel * per);
-        if (from < -2 || from > this.width) continue;
-        const upper = place(high / 100);
-        pen.fillRect(from, upper - 1, Math.max(1, unit * per), place(low / 100) - upper + 2);
+        const from = Math.round(this.x(this.painted.from + pixel * per));
+        if (from < -wide || from > this.width) continue;
+        const upper = Math.round(place(high / 100)) - 1;
+        pen.fillRect(from, upper, wide, Math.round(place(low / 100)) + 1 - upper);
       }
       return;
     }
@@ -484,7 +492,7 @@ globalThis.LarsTimeline = class LarsTimeline {
   // A gap of a pixel tells bars apart that touch each other.
   _bar(pen, from, to, middle) {
     const wide = Math.max(1.5, to - from - 1);
-    if (wide < 6) return pen.fillRect(from, middle - 6, wide, 12);
+    if (wide < 6) return pen.fillRect(Math.round(from), middle - 6, Math.ceil(wide), 12);
     pen.beginPath();
     pen.roundRect(from, middle - 6, wide, 12, 3);
     pen.fill();
