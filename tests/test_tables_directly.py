@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import larspark as lp
+from larspark.base.problems import LarsparkWarning
 
 MAP = "time -> temp(sensor, value)"
 PROGRAM = """#tick 1 min.
@@ -79,3 +80,16 @@ def test_a_file_is_named_and_a_table_needs_a_mapping(tmp_path, stream):
         lp.run(PROGRAM, stream, map=MAP)
     with pytest.raises(lp.LarsparkError, match="a int cannot be read as a table"):
         lp.run(PROGRAM, 5, map=MAP)
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ("hot(M) :- temp(M, V), V > 90.", "a number was compared with a text once"),
+        ("hot(M) :- tmep(M, V), V != 90.", "there are no facts of `tmep/2`"),
+        ("hot(M) :- temp(M, V), site(M, Vienna), V != 90.", "`Vienna` is a variable"),
+    ],
+)
+def test_a_run_warns_of_data_that_does_not_fit_its_program(rule: str, found: str) -> None:
+    with pytest.warns(LarsparkWarning, match=found):
+        lp.run(rule, lp.Stream.of([(1, 'temp(m1,"ERR")')]))

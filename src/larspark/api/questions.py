@@ -10,7 +10,7 @@ from larspark.api.program import Program, open_session, prepare
 from larspark.api.time_texts import TimesAs, TimeTexts, time_column
 from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch
-from larspark.base.problems import LarsparkError, Severity
+from larspark.base.problems import LarsparkError, Problem, Severity, warn
 from larspark.base.terms import Constant
 from larspark.feeds import Stream, StreamOrTable, as_stream
 from larspark.feeds.answer_columns import with_column_names
@@ -26,6 +26,7 @@ from larspark.run.protocol import Settings
 from larspark.run.replay import intervals, replay, up_to
 from larspark.run.session import Session
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
+from larspark.show.run_notes import Arrivals, unmatched_notes
 from larspark.show.timeline.picture import Picture, Scene, picture_run
 
 
@@ -248,6 +249,17 @@ def query(
     ]
 
 
+def _warn_of_slips(session: Session, arrivals: Arrivals) -> None:
+    """Issue the warnings of a program, and of what its data does not fit."""
+    checked = session.checked
+    own = {atom.signature for _, atom in checked.elements}
+    unmatched = unmatched_notes(checked.inputs - own, arrivals.signatures)
+    for problem in checked.warnings:
+        warn(problem)
+    for text in (*session.warnings, *unmatched):
+        warn(Problem("L434", text, severity=Severity.WARNING))
+
+
 def run(
     program: Program | str,
     stream: StreamOrTable,
@@ -271,8 +283,12 @@ def run(
     texts = TimeTexts(stream.options.tick, times, timezone)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     session = open_session(program, background, engine, settings)
-    pieces = replay(session, stream.batches(), to=texts.point(to), hindsight=hindsight)
+    arrivals = Arrivals()
+    pieces = replay(
+        session, stream.batches(), to=texts.point(to), hindsight=hindsight, seen=[arrivals.add]
+    )
     rows = list(intervals(pieces))
+    _warn_of_slips(session, arrivals)
     written = texts.written(stream)
     answers = pa.table(
         {

@@ -149,6 +149,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "L431": "A run needs more rows, memory or time than it may have.",
         "L432": "A stream jumps too far ahead for an answer at every time point.",
         "L433": "A run cannot go on with another program.",
+        "L434": "The data of a run does not fit its program.",
         "L470": "The query has infinitely many sets of premises, because a rule depends on itself.",
         "L471": "The query has too many sets of premises, or too large ones.",
         "L472": "A formula cannot be unfolded into rules over fixed time points.",

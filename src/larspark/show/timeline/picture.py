@@ -163,7 +163,8 @@ def picture_run(
             end = max(end, session.answered)
         timeline_end = None if checked.future_heads else end
         spans = window_spans(checked.rules, known, (session.start, timeline_end), scene.at)
-        at = times.text(scene.at)
+        # The axis says which day it is.
+        at = times.text(scene.at).rpartition("T")[2]
         windows = tuple(replace(span, text=f"{span.text} at {at}") for span in spans)
     names = {signature.predicate for signature in (*checked.inputs, *checked.derived)}
     return _draw(
