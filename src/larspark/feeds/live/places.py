@@ -2,7 +2,7 @@
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live.address import EXEC, LivePlace, parse_address
-from larspark.feeds.live.command import CommandPlace
+from larspark.feeds.live.command_sink import CommandPlace
 from larspark.feeds.live.growing import FilePlace
 from larspark.feeds.live.kafka import KafkaPlace
 from larspark.feeds.live.mqtt import MqttPlace
