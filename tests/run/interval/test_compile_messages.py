@@ -15,6 +15,7 @@ import pytest
 from larspark.run.interval.kernels import compile as kernels
 from larspark.run.interval.kernels import compiled_cache
 from larspark.run.interval.kernels.background_compiler import BackgroundCompiler
+from larspark.run.interval.kernels.warm_up import PACKAGE, requests
 
 
 class Recorder:
@@ -184,6 +185,25 @@ def test_a_kernel_that_one_process_asks_for_is_there_for_the_next(tmp_path: Path
     index.write_bytes(index.read_bytes()[:-9])
     with pytest.raises(subprocess.CalledProcessError):
         run("look")
+
+
+def test_a_worker_whose_program_has_ended_does_not_wait_for_its_turn(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    pytest.importorskip("numba")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    nobody = str(2**31)
+    with (tmp_path / "compiling.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", f"{PACKAGE}.compile_worker", nobody],
+            input=requests()[0],
+            env=environment,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+    assert done.returncode == 0
+    assert not list(tmp_path.rglob("*.nbi"))
 
 
 def test_a_process_that_cannot_start_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

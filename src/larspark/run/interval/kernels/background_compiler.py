@@ -61,7 +61,7 @@ class BackgroundCompiler:
             paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 # Without `-P` modules of the current directory would come first.
-                [sys.executable, "-P", "-m", _WORKER],
+                [sys.executable, "-P", "-m", _WORKER, str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

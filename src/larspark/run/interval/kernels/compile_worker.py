@@ -1,10 +1,11 @@
-"""The process in the background that compiles kernels: `python -m ...compile_worker`.
+"""The process in the background that compiles kernels: `python -m ...compile_worker PARENT`.
 
 It reads requests from standard input (see `background_compiler`) until that ends.
 """
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -16,24 +17,29 @@ from larspark.run.interval.kernels.compiled_cache import cache_folder
 PACKAGE = Kernel.__module__.rpartition(".")[0]
 # Programs that run meanwhile come first.
 _NICE = 5
+_POLL_SECONDS = 0.1
 
 
 def main() -> None:
     """Compile what is requested."""
     with suppress(AttributeError, OSError):
         os.nice(_NICE)
+    parent = int(sys.argv[1])
     for line in sys.stdin:
-        compile_kernel(line)
+        compile_kernel(line, parent)
 
 
-def compile_kernel(line: str) -> None:
-    """Compile a kernel unless it is in the cache: its module, its name, the types of arguments."""
+def compile_kernel(line: str, parent: int | None = None) -> None:
+    """Compile a kernel unless it is in the cache: its module, its name, the types of arguments.
+
+    `parent` is the process for which a worker of its own compiles.
+    """
     module, name, *types = line.split()
     if not module.startswith(PACKAGE + "."):
         raise ValueError(f"{module} holds no kernels")
     found = getattr(import_module(module), name)
     if isinstance(found, Kernel):
-        with _alone():
+        with _alone(parent):
             found.compile_for(tuple(map(_type, types)))
 
 
@@ -50,8 +56,12 @@ def _type(text: str) -> Any:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Let no other process compile at the same time: it would compile the same."""
+def _alone(parent: int | None) -> Iterator[None]:
+    """Let no other process compile at the same time: it would compile the same.
+
+    A worker whose parent has ended does not wait for its turn, so that many short runs in a row
+    leave no more than one process behind.
+    """
     try:
         import fcntl
 
@@ -60,7 +70,13 @@ def _alone() -> Iterator[None]:
         yield
         return
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            if parent is not None and os.getppid() != parent:
+                sys.exit()
+            time.sleep(_POLL_SECONDS)
         yield
 
 
