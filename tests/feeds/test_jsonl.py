@@ -86,6 +86,12 @@ BAD_LINES = [
         f"L309: the key `t` is missing{EXAMPLE}; in a live run, `--clock 1s` takes the time of"
         " arrival",
     ),
+    (
+        '{"t": 4, "triple": ["a", "b", "c"]}',
+        11,
+        "L309: unknown key `triple`\n  hint: triples are read from files; in a live run write "
+        '{"t": 1, "predicate": "i", "args": [subject, predicate, object, stream]}',
+    ),
     ('{"t": 40, "atmo": "a"}', 12, "L309: unknown key `atmo`\n  hint: did you mean `atom`?"),
     (
         '{"t": 40, "x": 1}',

@@ -1,6 +1,7 @@
 """Tasks of Section 4 of the LARS paper: satisfiability of a formula, and model checking."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from larspark.api.program import Program, open_session, prepare
 from larspark.api.time_texts import TimeTexts
@@ -45,10 +46,22 @@ def satisfy(
         message = f"more than {CHOICES_LIMIT} elements can be in the stream or not"
         raise LarsparkError(Problem("L254", message, hint="use a shorter timeline or fewer atoms"))
     program = Program(_program(parsed.formula, atoms, range(first, last + 1)))
-    session = open_session(program, (), "auto", Settings(first, until=last))
+    try:
+        session = open_session(program, (), "auto", Settings(first, until=last))
+    except LarsparkError as error:
+        raise LarsparkError([_of_the_formula(problem) for problem in error.problems]) from None
     for model in session.models(moment, 1):
         return {t: found for t, found in sorted(model.stream.items()) if found}
     return None
+
+
+def _of_the_formula(problem: Problem) -> Problem:
+    """A problem of `_program` in the words of the formula, which has no rules."""
+    if problem.code != "L221":
+        return problem
+    message = "a tuple window counts the input of a stream, which is what is looked for here"
+    hint = "use a time window"
+    return replace(problem, message=message, hint=hint)
 
 
 def _program(formula: tree.Formula, atoms: list[Atom], points: range) -> tree.Program:

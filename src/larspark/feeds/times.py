@@ -49,11 +49,11 @@ def time_point(value: object, tick: int | None, unit: int | None = None) -> int:
             except ValueError:
                 whole = value
             if not isinstance(whole, int):
-                why = "too large to be exact" if abs(value) > 2.0**53 else "not an integer"
-                hint = (
-                    "seconds since 1970 are mapped as `s(...) -> ...`" if value > LARGE_TIME else ""
-                )
-                raise Refused("L310", f"the time {value} is {why}", hint)
+                if abs(value) > 2.0**53:
+                    raise Refused("L310", f"the time {value} is too large to be exact")
+                seconds = "seconds since 1970 are mapped as `s(...) -> ...`"
+                hint = seconds if value > LARGE_TIME else ""
+                raise Refused("L310", f"the time {value} is not an integer", hint)
             return _natural(whole, str(value))
         case str():
             return _natural(_stamp(value, tick), value)

@@ -37,6 +37,10 @@ _BLOCK = 1 << 16
 _OTHER_KEYS = (
     f"the keys are {_LISTED_KEYS}; a mapping reads others: `--map 'time -> temp(sensor, value)'`"
 )
+_TRIPLE = (
+    "triples are read from files; in a live run write "
+    '{"t": 1, "predicate": "i", "args": [subject, predicate, object, stream]}'
+)
 # orjson parses integers beyond 64 bits as floats.
 ROUNDED = float(2**63)
 
@@ -206,6 +210,8 @@ class _Shapes(dict[tuple[str, ...], str]):
             if key not in _KEYS:
                 close = get_close_matches(key, _KEYS, 1)
                 hint = f"did you mean `{close[0]}`?" if close else _OTHER_KEYS
+                if key == "triple":
+                    hint = _TRIPLE
                 raise Refused("L309", f"unknown key `{shortened(key)}`", hint, quoted=key)
         shapes = [key for key in keys if key in _SHAPES]
         if len(shapes) > 1:
