@@ -1,4 +1,4 @@
-"""The tables of the language reference are true."""
+"""The tables of the language reference and of the windows are true."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,8 @@ from larspark.language import parse_formula, parse_program
 from larspark.language.tree import Tick
 
 DOCUMENTS = Path(__file__).parent.parent.parent / "docs"
-REFERENCE = (DOCUMENTS / "language.md").read_text(encoding="utf-8")
+PAGES = ("language.md", "windows.md")
+REFERENCE = "".join((DOCUMENTS / page).read_text(encoding="utf-8") for page in PAGES)
 TICK = Tick(1_000_000)
 
 
@@ -38,7 +39,7 @@ def test_symbols_are_read_as_the_words(row: list[list[str]]) -> None:
     formula(row[0][0])
 
 
-@pytest.mark.parametrize("row", rows("Windows"), ids=str)
+@pytest.mark.parametrize("row", rows("Kinds"), ids=str)
 def test_windows_are_read_as_shown(row: list[list[str]]) -> None:
     for window in row[0]:
         formula(f"{window} p(ID, St)")
@@ -56,7 +57,7 @@ def test_directives_are_read_as_shown(row: list[list[str]]) -> None:
 
 
 def test_every_row_of_every_table_is_found() -> None:
-    for heading in ("Terms and atoms", "Formulas", "Windows", "Short forms", "Directives"):
+    for heading in ("Terms and atoms", "Formulas", "Kinds", "Short forms", "Directives"):
         section = REFERENCE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
         # Of the lines of a table two are no rows: the titles and the rule below them.
         assert len(rows(heading)) == section.count("\n|") - 2 >= 5, heading
