@@ -4,6 +4,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,15 @@ class Page:
         return self.run("return document.querySelector(arguments[0]).innerText", selector)
 
     def click(self, selector: str) -> None:
+        from selenium.common.exceptions import StaleElementReferenceException
         from selenium.webdriver.common.by import By
 
-        self.driver.find_element(By.CSS_SELECTOR, selector).click()
+        # The page may draw the element anew between the two steps.
+        for _ in range(100):
+            with suppress(StaleElementReferenceException):
+                self.driver.find_element(By.CSS_SELECTOR, selector).click()
+                return
+        raise AssertionError(f"{selector} does not keep still")
 
     def type(self, text: str) -> None:
         """Replace the program, key by key."""

@@ -48,8 +48,8 @@ class PointTables:
         """The facts of a table with a few rows, the sooner way; None if it has to be another.
 
         >>> table = pa.table({"m": ["m1", "m2"], "v": [95.0, 20.5]})
-        >>> PointTables().atoms(table, "temp(m, v); seen(m)")
-        [temp(m1,95), seen(m1), temp(m2,20.5), seen(m2)]
+        >>> [str(atom) for atom in PointTables().atoms(table, "temp(m, v); seen(m)")]
+        ['temp(m1,95)', 'seen(m1)', 'temp(m2,20.5)', 'seen(m2)']
         """
         if not isinstance(table, pa.Table | pa.RecordBatch) or not 0 < table.num_rows <= _FEW:
             return None

@@ -125,6 +125,21 @@ def test_files_that_were_rotated_twice_between_two_looks_are_all_read(tmp_path, 
     assert follower.stream.traffic.gaps == 0
 
 
+def test_rotated_files_are_read_before_a_new_one_of_the_name_is_there(tmp_path, monkeypatch):
+    path = tmp_path / "events.jsonl"
+    path.write_text(line(1))
+    follower = Follower(path)
+    follower.wait_for(lambda: follower.found == ["p(1)"])
+    monkeypatch.setattr(growing, "_LOOK_SECONDS", 0.5)
+    time.sleep(0.2)
+    rotate(path)
+    path.write_text(line(2))
+    rotate(path)
+    follower.wait_for(lambda: follower.found == ["p(1)", "p(2)"])
+    follower.stop()
+    assert follower.stream.traffic.gaps == 0
+
+
 def collected(source: growing.GrowingFile) -> tuple[list[bytes], list[object], list[str]]:
     """The lines of a file up to its end, the position after each block, and what was said."""
     said: list[str] = []

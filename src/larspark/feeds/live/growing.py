@@ -177,11 +177,14 @@ class GrowingFile:
             reading.end()
 
     def _is_replaced(self, file: BinaryIO) -> bool:
-        try:
-            named = os.stat(self._place.path)
-        except FileNotFoundError:
-            return False
-        return not os.path.samestat(named, os.fstat(file.fileno()))
+        """Does another file have the name? If none has, is another one the newest rotated file?"""
+        path, ours = self._place.path, os.fstat(file.fileno())
+        for newest in (path, path.with_name(f"{path.name}.1")):
+            try:
+                return not os.path.samestat(os.stat(newest), ours)
+            except FileNotFoundError:
+                continue
+        return False
 
 
 class _Position(NamedTuple):
