@@ -83,9 +83,11 @@ class DurableRun:
         if newest is None:
             return None
         if number is None:
-            if newest.number > 1:
+            # The first commit has no lines, and may have been interrupted itself.
+            first = self._commits.newest(at_most=1)
+            if first is None:
                 say("the broker has lost the last commit: lines may be written again")
-            return newest
+            return first or newest
         found = newest if newest.number <= number else self._commits.newest(at_most=number)
         if found is None or found.number < number:
             say(f"commit {number} is missing: its lines are written again")
