@@ -146,8 +146,7 @@ class Desk:
             return self._asked[name] != number or time.monotonic() > end
 
         try:
-            with Guard(outdated, self._memory):
-                return question(self.outcome)
+            return Guard(outdated, self._memory).run(lambda: question(self.outcome))
         except OverMemoryError:
             raise over_memory(self._memory or 0) from None
         except OutdatedError:
@@ -202,9 +201,12 @@ class Desk:
         places = self.places
         program = api.Program(parsed)
         feed = self._feed_for(program)
-        with Guard(outdated, self._memory) as guard:
-            run = Run(version, document, program, self._opening, feed, self._publish, guard)
-            run.go(outdated)
+        guard = Guard(outdated, self._memory)
+
+        def work() -> None:
+            Run(version, document, program, self._opening, feed, self._publish, guard).go(outdated)
+
+        guard.run(work)
         self._read = places
 
     def _feed_for(self, program: api.Program) -> Feed | None:

@@ -5,9 +5,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType, TracebackType
-from typing import Self, TypeVar
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TypeVar
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.budget import memory_taken
@@ -41,35 +41,44 @@ def half_of_memory() -> int | None:
 
 
 class Guard:
-    """Watches the thread that enters it.
+    """Runs work in a thread of its own, and ends it there when it is `outdated` or takes too much.
 
-    What ends the run is raised in that thread, where it evaluates; not in what is `spared`, which
-    shares locks with others. A kernel or the solver comes to its end first.
+    What ends it is raised in that thread alone, wherever it evaluates; not in what is `spared`,
+    which shares locks with others. A kernel or the solver comes to its end first.
     """
 
     def __init__(self, outdated: Callable[[], bool], memory: int | None) -> None:
         self._outdated = outdated
         self._memory = memory
-        self._thread = 0
         self._breakable = False
         self._gate = threading.Lock()
-        self._over = threading.Event()
 
-    def __enter__(self) -> Self:
-        self._thread = threading.get_ident()
-        self._breakable = True
-        threading.Thread(target=self._watch, name="guard", daemon=True).start()
-        return self
+    def run(self, work: Callable[[], T]) -> T:
+        """What the work returns or raises; `OutdatedError` or `OverMemoryError` if it is ended."""
+        found: list[T] = []
+        failed: list[Exception] = []
+        thread = threading.Thread(
+            target=self._work, args=(work, found, failed), name="guarded", daemon=True
+        )
+        thread.start()
+        ended = self._watch(thread)
+        if found:
+            return found[0]
+        if ended is not None or not failed:
+            raise ended or OutdatedError
+        raise failed[0]
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        with self._gate:
-            self._breakable = False
-        self._over.set()
+    def _work(self, work: Callable[[], T], found: list[T], failed: list[Exception]) -> None:
+        # What ends the work may still arrive while its own error is kept.
+        with suppress(OutdatedError, OverMemoryError):
+            try:
+                self._breakable = True
+                found.append(work())
+            except Exception as error:
+                failed.append(error)
+            finally:
+                with self._gate:
+                    self._breakable = False
 
     @contextmanager
     def spared(self) -> Iterator[None]:
@@ -92,20 +101,31 @@ class Guard:
                 return
             yield item  # type: ignore[misc]
 
-    def _watch(self) -> None:
-        while not self._over.wait(_LOOK_SECONDS):
+    def _watch(self, thread: threading.Thread) -> type[Exception] | None:
+        """Why the thread was ended, once it is over."""
+        ended: type[Exception] | None = None
+        pause = _LOOK_SECONDS
+        while thread.is_alive():
+            thread.join(pause)
+            pause = _LOOK_SECONDS
             reason = self._reason()
-            if reason is None:
-                continue
-            raised = False
-            with self._gate:
-                frame = sys._current_frames().get(self._thread)
-                if self._breakable and not _is_unbreakable(frame):
-                    thread = ctypes.c_ulong(self._thread)
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(reason))
-                    raised = True
-            if raised:
-                self._over.wait(_AGAIN_SECONDS)
+            if (
+                reason is not None
+                and thread.ident is not None
+                and self._raised(thread.ident, reason)
+            ):
+                ended = reason
+                pause = _AGAIN_SECONDS
+        return ended
+
+    def _raised(self, thread: int, reason: type[Exception]) -> bool:
+        """Whether the reason was raised in the thread: not where it would do harm."""
+        with self._gate:
+            if not self._breakable or _is_unbreakable(sys._current_frames().get(thread)):
+                return False
+            raised = ctypes.py_object(reason)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+            return True
 
     def _reason(self) -> type[Exception] | None:
         if self._outdated():
