@@ -55,7 +55,7 @@ def over_mqtt(broker: RunningBroker) -> Iterator[Callable[[bytes], None]]:
     sent = []
     yield lambda lines: sent.append(client.publish("events", lines, qos=1))
     for message in sent:
-        message.wait_for_publish(60)
+        message.wait_for_publish(300)
     client.disconnect()
     client.loop_stop()
 
@@ -102,11 +102,11 @@ def test_a_live_run_under_load_loses_nothing_and_equals_its_replay(way: str, tmp
         held_up = send(give)
     sent = time.monotonic()
     recorded = tmp_path / "facts.jsonl"
-    while recorded.read_bytes().count(b"atom") < SECONDS * RATE and time.monotonic() < sent + 60:
+    while recorded.read_bytes().count(b"atom") < SECONDS * RATE and time.monotonic() < sent + 300:
         time.sleep(0.05)
     behind = time.monotonic() - sent
     run.send_signal(signal.SIGINT)
-    assert run.wait(60) == 0
+    assert run.wait(300) == 0
     broker.kill()
     assert f"{SECONDS * RATE:,} facts\n" in err.read_text()
     replayed = subprocess.run(

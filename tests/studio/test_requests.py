@@ -10,7 +10,7 @@ pytest.importorskip("django_ace", reason="the extra studio is not installed")
 
 
 def ask(studio, path: str, method: str = "GET", body: object = None, **headers: str):
-    connection = HTTPConnection("127.0.0.1", studio.port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", studio.port, timeout=300)
     sent = None if body is None else json.dumps(body)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     if sent is not None:

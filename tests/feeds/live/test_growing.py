@@ -40,7 +40,7 @@ class Follower:
 
     def stop(self) -> None:
         self.stream.stop()
-        self._thread.join(20)
+        self._thread.join(300)
 
 
 def test_what_is_added_to_a_file_arrives_when_its_line_is_complete(tmp_path):

@@ -21,7 +21,7 @@ def test_who_brings_more_than_fits_waits_until_something_is_taken():
 
     thread = threading.Thread(target=bring)
     thread.start()
-    assert brought.acquire(timeout=10)
+    assert brought.acquire(timeout=300)
     # The first block has filled the queue: without a taker the second does not get in.
     assert not brought.acquire(timeout=0.2)
     assert inbox.fill == 1
@@ -46,7 +46,7 @@ def test_what_a_waiting_reader_has_in_hand_still_comes_when_the_run_ends():
     thread = threading.Thread(target=lambda: (inbox.put(block("second")), inbox.end()))
     thread.start()
     inbox.stop()
-    thread.join(10)
+    thread.join(300)
     blocks, _, over = inbox.take(0)
     assert [found.lines for _, found in blocks] == [[b"first"], [b"second"]]
     assert over

@@ -68,7 +68,7 @@ class Subscriber:
 
     def stop(self) -> None:
         self.stream.stop()
-        self._thread.join(20)
+        self._thread.join(300)
 
 
 def fact(number: int) -> str:
@@ -133,7 +133,7 @@ def test_with_the_broker_killed_and_started_again_the_counts_add_up(broker):
         broker.start()
         wait_for(lambda: subscriber.subscriptions == 2 and client.is_connected())
         for number in range(250, 450):
-            client.publish("events", fact(number), qos=1).wait_for_publish(20)
+            client.publish("events", fact(number), qos=1).wait_for_publish(300)
         wait_for(lambda: subscriber.found[-1] == "p(449)")
     subscriber.stop()
     stream, traffic = subscriber.stream, subscriber.stream.traffic
@@ -158,7 +158,7 @@ def test_with_our_connection_cut_only_what_the_broker_did_not_keep_is_missing(br
 
         def publish(first: int) -> None:
             for number in range(first, first + 100):
-                client.publish("events", fact(number), qos=1).wait_for_publish(20)
+                client.publish("events", fact(number), qos=1).wait_for_publish(300)
 
         publish(0)
         wait_for(lambda: len(subscriber.found) == 100)

@@ -153,7 +153,7 @@ def test_a_command_gets_every_change_as_arguments_and_no_shell(tmp_path: Path) -
 
 
 def asked(port: int, path: str) -> tuple[int, str]:
-    link = HTTPConnection("127.0.0.1", port, timeout=10)
+    link = HTTPConnection("127.0.0.1", port, timeout=120)
     link.request("GET", path)
     answer = link.getresponse()
     return answer.status, answer.read().decode()

@@ -28,13 +28,13 @@ def publish(broker: RunningBroker, topic: str, *payloads: str) -> None:
     client.connect("127.0.0.1", broker.port)
     client.loop_start()
     for payload in payloads:
-        client.publish(topic, payload, qos=1).wait_for_publish(20)
+        client.publish(topic, payload, qos=1).wait_for_publish(120)
     client.disconnect()
     client.loop_stop()
 
 
 def wait_for(what: Callable[[], bool]) -> None:
-    patience = time.monotonic() + 30
+    patience = time.monotonic() + 300
     while not what():
         assert time.monotonic() < patience
         time.sleep(0.02)

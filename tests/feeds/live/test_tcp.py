@@ -30,7 +30,7 @@ def server(*visits: Callable[[socket.socket], None]) -> Iterator[int]:
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     yield listener.getsockname()[1]
-    thread.join(20)
+    thread.join(300)
 
 
 def sends(data: bytes) -> Callable[[socket.socket], None]:
@@ -182,7 +182,7 @@ def test_everybody_may_send_and_lines_stay_whole():
                 link.sendall(line[9:])
 
     def send_all() -> None:
-        ready.wait(20)
+        ready.wait(300)
         senders = [threading.Thread(target=send, args=(name,)) for name in range(5)]
         for sender in senders:
             sender.start()
@@ -203,7 +203,7 @@ def test_a_sender_has_to_wait_while_nothing_is_taken_and_then_all_arrives():
     sent, begun = threading.Event(), threading.Event()
 
     def send() -> None:
-        ready.wait(20)
+        ready.wait(300)
         with socket.create_connection(("127.0.0.1", ports[0])) as link:
             for number in range(total):
                 link.sendall(
@@ -229,7 +229,7 @@ def test_a_bad_line_is_told_with_who_sent_it_and_its_number_there():
     names: list[str] = []
 
     def send() -> None:
-        ready.wait(20)
+        ready.wait(300)
         with socket.create_connection(("127.0.0.1", ports[0])) as link:
             names.append(f"tcp://127.0.0.1:{link.getsockname()[1]}")
             link.sendall(b'{"atom": "p"}\n{"atom": "p(X)"}\nexec("x")\n' + b"x" * 3_000_000)
@@ -276,7 +276,7 @@ def test_bytes_of_any_kind_leave_the_facts_among_them_alone(seed):
     lines = [line for number, piece in enumerate(junk) for line in (piece, fact_line(number))]
 
     def send() -> None:
-        ready.wait(20)
+        ready.wait(300)
         with socket.create_connection(("127.0.0.1", ports[0])) as link:
             link.sendall(b"\n".join(lines) + b"\n")
         stop_after(stream, len(lines))
@@ -296,13 +296,13 @@ def test_clients_that_say_nothing_do_not_lock_others_out(monkeypatch):
     found: list[str] = []
     reading = threading.Thread(target=lambda: found.extend(text for _, text in texts(stream)))
     reading.start()
-    assert ready.wait(20)
+    assert ready.wait(300)
     address = ("127.0.0.1", ports[0])
     silent = [socket.create_connection(address) for _ in range(12)]
     with socket.create_connection(address) as client:
         client.sendall(b'{"t": 1, "atom": "p(1)"}\n')
         stop_after(stream, 1)
-    reading.join(20)
+    reading.join(300)
     assert found == ["p(1)"]
     for link in silent:
         link.close()

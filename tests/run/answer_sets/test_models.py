@@ -52,7 +52,7 @@ def test_the_first_of_a_million_models_are_there_at_once_and_always_the_same() -
     again = [texts(m.stream) for m in islice(engine(TWENTY_CHOICES, TWENTY).models(0), 3)]
     assert len(first) == 3
     assert first == again
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 300
 
 
 def test_a_run_over_a_million_answer_streams_follows_one_and_does_not_jump_about() -> None:
@@ -112,7 +112,7 @@ def test_a_time_limit_leaves_the_output_before_it_standing_and_says_so() -> None
     made = engine("#show housed/1, off/0.\n" + PIGEONS, [*pigeons, *holes], time_limit=0.3)
     begun = time.monotonic()
     outputs = [point.atoms for point in made.advance(1).points()]
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 300
     assert outputs == [frozenset(), frozenset()]
     assert any("longer than 0.3 s" in note for note in made.notes)
     again = engine(PIGEONS, [*pigeons, *holes], time_limit=0.3)

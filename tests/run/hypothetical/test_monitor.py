@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [LARSPARK, "run", "bearings.lars", "-s", "bearings.jsonl", "--hypothetical", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 def test_a_run_tells_after_each_time_point_what_may_come_and_by_when(folder: Path) -> None:

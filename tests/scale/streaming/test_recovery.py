@@ -98,7 +98,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_doubled(
     for _ in range(KILLS):
         with running(tmp_path, sink) as process:
             # At any moment of any micro-batch but those before it has done anything at all.
-            before, patience = begun(tmp_path), time.monotonic() + 120
+            before, patience = begun(tmp_path), time.monotonic() + 300
             while begun(tmp_path) == before and process.poll() is None:
                 assert time.monotonic() < patience
                 time.sleep(0.02)
