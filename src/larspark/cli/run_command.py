@@ -290,8 +290,10 @@ def run(
                 answered = True
     print_notes(missing.notes(written))
     print_notes(notes if session is None else [*session.notes, *session.warnings])
-    own = {atom.signature for _, atom in checked.elements}
-    unmatched = unmatched_notes(checked.inputs - own, arrivals.signatures)
+    asked = checked.inputs - {atom.signature for _, atom in checked.elements}
+    # A run that was resumed has not seen what came before.
+    asked = asked if durable is None or durable.found is None else frozenset()
+    unmatched = unmatched_notes(asked, arrivals.signatures)
     answered = answered or live_source is not None
     print_notes(unmatched or no_answer_notes(answered, arrivals.signatures))
     print_skipped(source)

@@ -31,9 +31,10 @@ def replay(
     With hindsight nothing is answered before everything was read. The last time point is `to`, or
     else that of the batches and of the program's own elements. When the batches are over, `further`
     may say that time has not come further than they have. Every batch is shown to `seen` first.
+    A session that was restored goes on from where its input had come to.
     """
     observers = tuple(seen)
-    end: int | None = None
+    end = session.latest
     for batch in batches:
         for observe in observers:
             observe(batch)
