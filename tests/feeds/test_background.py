@@ -7,6 +7,7 @@ import pytest
 from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError
 from larspark.feeds import read_background
+from larspark.feeds.mapping import Kind
 
 LINE = Signature("line", 2)
 
@@ -50,24 +51,34 @@ def test_the_name_of_the_file_is_the_predicate_if_none_is_given(write):
 
 
 @pytest.mark.parametrize(
-    ("text", "header", "facts"),
+    ("text", "columns", "facts"),
     [
-        ("id,speed\na,1\nb,2\n", None, ["p(a,1)", "p(b,2)"]),
-        ("id,speed\na,1\nb,2\n", True, ["p(a,1)", "p(b,2)"]),
-        ("id,speed\na,1\n", False, ["p(id,speed)", 'p(a,"1")']),
-        ("id,name\na,x\n", None, ["p(id,name)", "p(a,x)"]),
-        ("id,name\na,x\n", True, ["p(a,x)"]),
-        ("a,1\nb,x\n", None, ['p(a,"1")', "p(b,x)"]),
-        ("1,2\n3,4\n", None, ["p(1,2)", "p(3,4)"]),
-        ("a,x\n", None, ["p(a,x)"]),
-        ("a,x\n", True, []),
+        ("id,speed\na,1\nb,2\n", (), ["p(a,1)", "p(b,2)"]),
+        ("id,speed\na,1\nb,2\n", ("id", "speed"), ["p(a,1)", "p(b,2)"]),
+        ("id,name\na,x\n", (), ["p(id,name)", "p(a,x)"]),
+        ("id,name\na,x\n", ("id", "name"), ["p(a,x)"]),
+        ("a,1\nb,x\n", (), ['p(a,"1")', "p(b,x)"]),
+        ("1,2\n3,4\n", (), ["p(1,2)", "p(3,4)"]),
+        ("a,x\n", (), ["p(a,x)"]),
+        ("a,x\n", ("a", "x"), []),
     ],
 )
 def test_a_header_is_known_by_a_text_above_numbers_or_because_it_is_said(
-    write, text, header, facts
+    write, text, columns, facts
 ):
     path = write("p.csv", text)
-    assert shown(read_background(path, Signature("p", 2), header=header)) == facts
+    assert shown(read_background(path, Signature("p", 2), columns=columns)) == facts
+
+
+def test_columns_of_a_kind_hold_nothing_else(write):
+    text = "7,1\n007,2\n"
+    kinds = (Kind.TEXT, Kind.INTEGER)
+    facts = ['p("7",1)', 'p("007",2)']
+    assert shown(read_background(write("p.csv", text), Signature("p", 2), kinds=kinds)) == facts
+    assert shown(read_background(write("e.csv", "a,b\n"), columns=("a", "b"), kinds=kinds)) == []
+    path = write("p.csv", "a,1\nb,x\n")
+    message = f'{path}:2:1: error L313: column `2`: "x" is not a number'
+    assert failure(path, Signature("p", 2), kinds=kinds) == message
 
 
 def test_named_columns_are_those_of_the_header(write):

@@ -9,7 +9,8 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.rdf_terms import STREAMED, iri_text
 from larspark.cli.options import Layout, OnError, existing
 from larspark.feeds import Stream, read_background
-from larspark.feeds.named_files import column_mapping, relation_header, split_name
+from larspark.feeds.mapping import Kind
+from larspark.feeds.named_files import column_mapping, relation_columns, split_name
 from larspark.feeds.rdf_files import is_rdf, read_graph, read_triples
 from larspark.language import DIALECTS
 from larspark.language.dialects import dialect_of
@@ -51,12 +52,16 @@ def background_facts(files: list[str] | None, named: Sequence[NamedData] = ()) -
         if is_rdf(place):
             atoms += read_graph(place, _graph(name, place, named))
             continue
-        if name is None:
+        data = _relation(name, place, named)
+        if data is None:
             atoms += read_background(Path(place))
             continue
-        data = _named(name, named, is_stream=False)
-        header = relation_header(place, data.columns)
-        atoms += read_background(Path(place), data.signature, header=header)
+        atoms += read_background(
+            Path(place),
+            data.signature,
+            columns=relation_columns(place, data.columns),
+            kinds=tuple(map(Kind, data.kinds)),
+        )
     return atoms
 
 
@@ -91,7 +96,7 @@ def open_stream(
         if mapping is None and place != "-":
             data = _data(name, named)
         if data is not None:
-            own = column_mapping(place, data.signature.predicate, data.columns, data.texts)
+            own = column_mapping(place, data.signature.predicate, data.columns, data.kinds)
         microseconds = tick.microseconds if tick is not None else None
         streams.append(
             Stream.read(
@@ -116,6 +121,14 @@ def _data(name: str | None, named: Sequence[NamedData]) -> NamedData | None:
         return _named(name, named, is_stream=True)
     streams = [data for data in named if data.is_stream and data.columns]
     return streams[0] if len(streams) == 1 else None
+
+
+def _relation(name: str | None, place: str, named: Sequence[NamedData]) -> NamedData | None:
+    """The relation of a file: the one that is named, or the one with the name of the file."""
+    if name is not None:
+        return _named(name, named, is_stream=False)
+    known = {data.name: data for data in named if not data.is_stream and data.columns}
+    return known.get(Path(place).stem.lower())
 
 
 def _holds_triples(place: str, named: Sequence[NamedData]) -> bool:

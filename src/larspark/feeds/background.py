@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -34,7 +35,7 @@ from larspark.feeds.formats.tables import (
     open_table,
 )
 from larspark.feeds.ground_atoms import NAME
-from larspark.feeds.mapping import missing_columns
+from larspark.feeds.mapping import Kind, missing_columns
 from larspark.feeds.ordering import Blocks
 from larspark.feeds.reading import BATCH_SIZE, PROBLEMS_KEPT, Refused
 
@@ -45,16 +46,16 @@ def read_background(
     path: Place,
     signature: Signature | None = None,
     *,
-    header: bool | None = None,
     columns: Sequence[str] = (),
+    kinds: Sequence[Kind] = (),
 ) -> tuple[Atom, ...]:
     """The facts of a file, in any of the formats of streams, without times.
 
     The columns of a table are the arguments, in their order, or else those that `columns` names.
     The predicate is that of the signature, or else the name of the file. The first record of a CSV
-    file is a header if `columns` are named, if `header` is true, or if `header` is None and some
-    column has a text there and numbers in all other records. Otherwise it is a fact like the
-    others, with a warning if it looks like a header.
+    file is a header if `columns` are named, or if some column has a text there and numbers in all
+    other records. Otherwise it is a fact like the others, with a warning if it looks like a header.
+    `kinds` are what the columns of a table hold; other values are problems.
     """
     source = Source(path)
     form = source.format(None)
@@ -69,8 +70,8 @@ def read_background(
                 found = _atoms(lars_facts.background_blocks(file, source.name), signature, source)
             case _:
                 table = _table(file, form, source, signature, columns)
-                headed = False if columns else header
-                found = _table_atoms(table, _predicate(table, signature, source), headed)
+                predicate = _predicate(table, signature, source)
+                found = _table_atoms(table, predicate, kinds, headed=bool(columns))
         atoms: list[Atom] = []
         problems: list[Problem] = []
         for item in found:
@@ -98,7 +99,10 @@ def _atoms(blocks: Blocks, signature: Signature | None, source: Source) -> Itera
                     yield Refused("L316", message).at(source.name, line)
 
 
-def _table_atoms(table: Table, predicate: str, header: bool | None) -> Iterator[Atom | Problem]:
+def _table_atoms(
+    table: Table, predicate: str, kinds: Sequence[Kind], *, headed: bool
+) -> Iterator[Atom | Problem]:
+    """The facts; unless the table is `headed`, its first record is a header or a fact."""
     names = table.schema.names
     batches = list(table.read(names))
     columns = [
@@ -106,14 +110,14 @@ def _table_atoms(table: Table, predicate: str, header: bool | None) -> Iterator[
         for place in range(len(names))
     ]
     cells = [column for column in columns if column is not None]
-    if table.text and header is None:
-        header = _has_header(cells)
-        if not header and _looks_like_header(cells):
+    first = 0
+    if table.text and not headed:
+        first = int(_has_header(cells))
+        if not first and _looks_like_header(cells):
             _warn_of_header(predicate, cells, table)
-    first = int(table.text and bool(header))
     found = [
-        _values(column.slice(first), name, table, first)
-        for name, column in zip(names, cells, strict=False)
+        _values(column.slice(first), name, table, first, kind)
+        for name, column, kind in zip(names, cells, kinds or repeat(None), strict=False)
     ]
     yield from (problem for _, problem in _problems(found, table, first))
     yield from table.records.pass_to(len(cells[0]) if cells else 0)[1]
@@ -121,18 +125,23 @@ def _table_atoms(table: Table, predicate: str, header: bool | None) -> Iterator[
         yield Atom(predicate, tuple([value for value in values if value is not None]))
 
 
-def _values(column: Any, name: str, table: Table, first: int) -> Column:
-    """The constants of a column; one of CSV cells is of numbers only if all are plain numbers."""
+def _values(column: Any, name: str, table: Table, first: int, kind: Kind | None) -> Column:
+    """The constants of a column.
+
+    CSV cells without a kind are numbers only if all of the column are plain numbers.
+    """
     if not table.text:
-        return typed_column(column)
+        return typed_column(column, kind)
+    if kind is not None:
+        return text_column(column, kind)
     guess = guessed_kind(column)
     if guess is None:
         return text_column(column)
-    kind, odd = guess
+    guessed, odd = guess
     if odd is not None:
         line = table.records.line_of(first + odd)
         warn_of_text(name, column[odd].as_py(), table.name, line, "")
-    return text_column(column, kind)
+    return text_column(column, guessed)
 
 
 def _table(
@@ -188,7 +197,8 @@ def _predicate(table: Table, signature: Signature | None, source: Source) -> str
 
 
 def _problems(columns: Sequence[Column], table: Table, first: int) -> Iterator[tuple[int, Problem]]:
-    for name, column in zip(table.schema.names, columns, strict=True):
+    # A table without records has no columns of values.
+    for name, column in zip(table.schema.names, columns, strict=False):
         for row in np.flatnonzero(column.bad)[:PROBLEMS_KEPT]:
             refused = column.explain(int(row)).of_column(name)
             line = table.records.line_of(first + int(row))

@@ -1,6 +1,6 @@
 """Files for the streams and relations that a query names: `--stream s=S.csv`."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import orjson
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.byte_source import Source, line_blocks
-from larspark.feeds.formats.tables import CSV_FORMATS, open_table
+from larspark.feeds.formats.tables import open_table
 from larspark.feeds.reading import BATCH_SIZE
 
 # Names of a column that holds the time.
@@ -35,13 +35,12 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 
 def column_mapping(
-    place: str, predicate: str, columns: Sequence[str], texts: Collection[str] = ()
+    place: str, predicate: str, columns: Sequence[str], kinds: Sequence[str]
 ) -> str | None:
     """The mapping from columns or keys to atoms by their names; None for a file of atoms.
 
     Names compare without case. The time is the column that is no argument; if there are several or
-    none, the one that is called `t`, `time`, `timestamp` or `ts`. The columns of `texts` are texts
-    also where they look like numbers.
+    none, the one that is called `t`, `time`, `timestamp` or `ts`. `kinds` are those of the columns.
     """
     names = _columns(place)
     if names is None:
@@ -58,8 +57,10 @@ def column_mapping(
     if not times:
         message = f"{place} has no column for the time of `{predicate}`"
         raise LarsparkError(Problem("L304", message, hint=_hint(predicate, columns)))
-    quoted = {column: _quoted(by_name[column]) for column in columns}
-    arguments = ", ".join(f"text({q})" if c in texts else q for c, q in quoted.items())
+    read = [
+        f"{kind}({_quoted(by_name[column])})" for column, kind in zip(columns, kinds, strict=True)
+    ]
+    arguments = ", ".join(read)
     return f"{_quoted(times[0])} -> {predicate}({arguments})"
 
 
@@ -84,15 +85,19 @@ def _columns(place: str) -> list[str] | None:
     return None
 
 
-def relation_header(place: str, columns: Sequence[str]) -> bool | None:
-    """Whether the first line of a CSV file has the names of the columns; None: it decides."""
+def relation_columns(place: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """The names that the columns have in a table; none if its first line does not name them all.
+
+    Names compare without case.
+    """
     source = Source(place)
     form = source.format(None)
-    if form not in CSV_FORMATS:
-        return None
+    if form in ("jsonl", "lars"):
+        return ()
     with source.open() as file:
         names: list[str] = open_table(file, source.name, form, BATCH_SIZE).schema.names
-    return True if [name.strip().lower() for name in names] == list(columns) else None
+    by_name = {name.strip().lower(): name for name in reversed(names)}
+    return tuple(by_name[c] for c in columns) if by_name.keys() >= set(columns) else ()
 
 
 def _quoted(name: str) -> str:

@@ -239,14 +239,14 @@ class Tick:
 class NamedData:
     """A stream or a relation that a query names: the atoms it consists of.
 
-    `columns` are the names of the arguments; without them the data consists of ready atoms. Those
-    of `texts` are texts.
+    `columns` are the names of the arguments; without them the data consists of ready atoms. `kinds`
+    says what the values of each column are: `integer`, `number` or `text`.
     """
 
     name: str
     signature: Signature
     columns: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     is_stream: bool = True
 
 

@@ -6,6 +6,7 @@ Rows are sets, as in larspark, and a row with NULL is no row.
 import re
 import sqlite3
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 Row = tuple[int | str, ...]
@@ -58,6 +59,8 @@ def answers(
     for t in times:
         for step in steps:
             connection = sqlite3.connect(":memory:")
+            connection.create_aggregate("sum", 1, _Sum)
+            connection.create_aggregate("avg", 1, _Average)
             if step.name:
                 columns[step.name] = step.columns
             _fill(connection, "r", COLUMNS["r"], [(0, row) for row in relation])
@@ -77,6 +80,29 @@ def answers(
             before[key] = out
             found[t] = out
     return found
+
+
+class _Sum:
+    """The exact sum, rounded once; SQLite rounds after each number."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int | float] = []
+
+    def step(self, number: int | float | None) -> None:
+        if number is not None:
+            self.numbers.append(number)
+
+    def finalize(self) -> int | float | None:
+        if all(isinstance(number, int) for number in self.numbers):
+            return sum(self.numbers) if self.numbers else None
+        return float(sum(map(Fraction, self.numbers)))
+
+
+class _Average(_Sum):
+    def finalize(self) -> float | None:
+        if not self.numbers:
+            return None
+        return float(sum(map(Fraction, self.numbers)) / len(self.numbers))
 
 
 def _with_tables(
@@ -113,11 +139,12 @@ def _window(
         case "ROWS":
             return rows[-int(words[1]) :]
         case "PARTITION":
-            place, number = columns.index(words[2]), int(words[4])
-            groups: dict[int | str, list[tuple[int, Row]]] = {}
+            keys, number = window.removeprefix("PARTITION BY ").split(" ROWS ")
+            places = [columns.index(key) for key in keys.split(", ")]
+            groups: dict[Row, list[tuple[int, Row]]] = {}
             for at, row in rows:
-                groups.setdefault(row[place], []).append((at, row))
-            return [entry for group in groups.values() for entry in group[-number:]]
+                groups.setdefault(tuple(row[place] for place in places), []).append((at, row))
+            return [entry for group in groups.values() for entry in group[-int(number) :]]
     if words[1] == "UNBOUNDED":
         return rows
     size, pivot = int(words[1]), t

@@ -1,5 +1,6 @@
 """CQL: what its queries become, what is refused and where, and files given by name."""
 
+import json
 import os
 import random
 from pathlib import Path
@@ -230,6 +231,17 @@ REFUSED = {
     ),
     "SELECT a FROM S [RANGE 5 weeks]": "3:26 L116 `weeks` is no unit of time",
     "SELECT name + 1 FROM R": "3:8 L152 `+` computes with numbers, and this is a text",
+    "SELECT a FROM R WHERE name < 3": "3:23 L152 a text is compared with a number",
+    "SELECT a FROM R WHERE a IN (SELECT name FROM R)": (
+        "3:23 L152 a text is compared with a number"
+    ),
+    "SELECT a FROM R WHERE a NOT IN (1, 'x')": "3:23 L152 a text is compared with a number",
+    "SELECT a FROM R WHERE name IN (SELECT MAX(a) FROM S)": (
+        "3:23 L152 a text is compared with a number"
+    ),
+    "SELECT COUNT(*) FROM R GROUP BY name HAVING name = COUNT(*)": (
+        "3:45 L152 a text is compared with a number"
+    ),
     "SELECT a FROM S WHERE a = ALL (SELECT a FROM S)": (
         "3:27 L150 CQL: a comparison with ALL is not supported"
     ),
@@ -397,3 +409,43 @@ def test_a_stream_is_read_by_the_names_of_its_columns(
     (tmp_path / name).write_text(text)
     done = larspark(tmp_path, "run", "q.cql", "--stream", prefix + name, "--at", "1")
     assert done.stdout == '{"t": 1, "atoms": ["answer(5)"]}\n', done.stderr
+
+
+TYPED = """REGISTER STREAM S (id CHAR(4), v INTEGER, f FLOAT);
+REGISTER RELATION R (id CHAR(4), w INTEGER);
+SELECT DISTINCT S.id, v / w, f / w FROM S [NOW], R WHERE S.id = R.id"""
+
+
+@pytest.mark.parametrize("relation", ["R=r.csv", "r.csv"])
+def test_values_have_the_types_of_their_columns(tmp_path: Path, relation: str) -> None:
+    (tmp_path / "q.cql").write_text(TYPED)
+    (tmp_path / "s.csv").write_text("t,id,v,f\n1,7,7,3\n1,007,9,1.5\n")
+    (tmp_path / "s.jsonl").write_text(
+        '{"t": 1, "id": 7, "v": "7", "f": 3}\n{"t": 1, "id": "007", "v": 9, "f": "1.5"}\n'
+    )
+    # The columns are found by their names in any order, and by their places without names.
+    for rows in ("w,id\n2,7\n3,007\n", "7,2\n007,3\n"):
+        (tmp_path / "r.csv").write_text(rows)
+        for stream in ("s.csv", "s.jsonl"):
+            done = larspark(
+                tmp_path, "run", "q.cql", "-s", stream, "-b", relation, "--as", "points"
+            )
+            (line,) = done.stdout.splitlines()
+            assert set(json.loads(line)["atoms"]) == {'answer("7",3,1.5)', 'answer("007",3,0.5)'}
+
+
+def test_a_value_of_another_type_than_its_column_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "q.cql").write_text(TYPED)
+    (tmp_path / "r.csv").write_text("id,w\n7,2\n")
+    (tmp_path / "s.csv").write_text("t,id,v,f\n1,7,1.5,3\n")
+    (tmp_path / "s.jsonl").write_text('{"t": 1, "id": 7, "v": 1, "f": true}\n')
+    for stream, message in (
+        ("s.csv", "s.csv:2:1: error L313: column `v`: 1.5 is not an integer"),
+        ("s.jsonl", "s.jsonl:1:28: error L313: field `f`: true is not a number"),
+    ):
+        done = larspark(tmp_path, "run", "q.cql", "-s", stream, "-b", "r.csv")
+        assert done.returncode == 1
+        assert message in done.stderr
+    (tmp_path / "r.csv").write_text("id,w\n7,x\n")
+    done = larspark(tmp_path, "run", "q.cql", "-s", "s.csv", "-b", "r.csv")
+    assert 'r.csv:2:1: error L313: column `w`: "x" is not a number' in done.stderr

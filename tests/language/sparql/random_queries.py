@@ -22,6 +22,8 @@ class Drawn:
         # Variables of nodes and of numbers that patterns have used.
         self.nodes: list[str] = []
         self.numbers: list[str] = []
+        # Those of products are no integers for rdflib, and so no objects of its triples.
+        self.products: list[str] = []
         self.texts: list[str] = []
         self.fresh = 0
 
@@ -152,11 +154,11 @@ class Drawn:
                 parts.append(f"MINUS {{ {self.group()} }}")
             elif self.numbers:
                 self.fresh += 1
-                value = (
-                    f"{chance.choice(self.numbers)} {chance.choice('+-*/')} {chance.randint(1, 3)}"
-                )
+                operator, number = chance.choice("+-*/"), chance.choice(self.numbers)
+                value = f"{number} {operator} {chance.randint(1, 3)}"
                 parts.append(f"BIND({value} AS ?n{self.fresh})")
-                self.numbers.append(f"?n{self.fresh}")
+                known = self.numbers if operator in "+-" else self.products
+                known.append(f"?n{self.fresh}")
         if chance.random() < 0.5:
             parts.append(f"FILTER({self.condition(exists=True)})")
         return " ".join(parts)
@@ -197,7 +199,7 @@ class Drawn:
                 word = chance.choice(("IN", "NOT IN"))
                 return f"{chance.choice(self.nodes)} {word} (ex:a, {self.node(False)})"
             return f"{chance.choice(self.nodes)} {chance.choice(('=', '!='))} {self.node(False)}"
-        left = chance.choice(self.numbers)
+        left = chance.choice([*self.numbers, *self.products])
         if chance.random() < 0.2:
             left = f"{chance.choice(('-', '2 *', '1 +'))} {left}"
         elif chance.random() < 0.1:
@@ -208,7 +210,7 @@ class Drawn:
     def selected(self) -> tuple[str, str, str]:
         """The form of the query, what it selects or constructs, and what follows the pattern."""
         chance = self.chance
-        known = [*self.nodes, *self.numbers, *self.texts] or ["?x0"]
+        known = [*self.nodes, *self.numbers, *self.products, *self.texts] or ["?x0"]
         if chance.random() < 0.05:
             return "ASK", "", ""
         if self.nodes and chance.random() < 0.08:

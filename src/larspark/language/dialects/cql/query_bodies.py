@@ -25,6 +25,7 @@ from larspark.language.dialects.cql.query_scope import (
     substitute,
 )
 from larspark.language.dialects.cql.query_tree import (
+    AggregateCall,
     Column,
     Compared,
     Condition,
@@ -32,6 +33,7 @@ from larspark.language.dialects.cql.query_tree import (
     Exists,
     Expression,
     Item,
+    Kind,
     Rows,
     Select,
 )
@@ -86,6 +88,27 @@ class QueryBodies(ABC):
                 return
             found = [[*left, *right] for left in found for right in parts]
         yield from found
+
+    def comparable(self, one: tuple[Term, Kind], other: tuple[Term, Kind], span: Span) -> bool:
+        """Whether two values are both texts or both numbers; otherwise that is reported."""
+        right = (one[1] == "text") is (other[1] == "text")
+        if not right:
+            message = "a text is compared with a number"
+            self.text.report("L152", message, span, "the types of columns are those of the schema")
+        return right
+
+    def sides(
+        self,
+        condition: Compared,
+        scope: Scope,
+        values: Mapping[AggregateCall, tuple[Term, Kind]] | None = None,
+    ) -> tuple[tuple[Term, Kind], tuple[Term, Kind]] | None:
+        """The two sides of a comparison; `values` are those of aggregates."""
+        one = scope.term(condition.left, values)
+        other = scope.term(condition.right, values)
+        if one is None or other is None or not self.comparable(one, other, condition.span):
+            return None
+        return one, other
 
     def scope(self, query: Select, outer: Scope | None) -> Scope | None:
         """The sources of a query; None if one of them is wrong."""
@@ -175,11 +198,12 @@ class QueryBodies(ABC):
         right = True
         mentioned = Counter(_names_in((tuple(required), tuple(selected))))
         for condition in self._define(scope, compared, mentioned):
-            one, other = (scope.term(side) for side in (condition.left, condition.right))
-            if one is None or other is None:
+            sides = self.sides(condition, scope)
+            if sides is None:
                 right = False
                 continue
-            equations.append(Equation(condition.operator, one[0], other[0], condition.span))
+            (one, _), (other, _) = sides
+            equations.append(Equation(condition.operator, one, other, condition.span))
         changes, rest = unify(scope.bound, equations, set(frozen))
         scope = scope.substituted(changes)
         body: list[Formula] = [one.literal(self.half_open, timed) for one in scope.bound]
@@ -242,12 +266,11 @@ class QueryBodies(ABC):
             message = f"CQL: {query.operator.upper()} in a subquery is not supported"
             self.text.report("L150", message, query.span, "make it a view")
             return None
-        element: Term | None = None
+        element: tuple[Term, Kind] | None = None
         if exists.element is not None:
-            value = outer.term(exists.element)
-            if value is None:
+            element = outer.term(exists.element)
+            if element is None:
                 return None
-            element = value[0]
         if any(calls(item.expression) for item in query.items) or calls(query.having):
             return self._aggregated(query, element, predicate, exists.span)
         scope = self.scope(query, outer)
@@ -266,9 +289,9 @@ class QueryBodies(ABC):
             given: list[Equation] = []
             if element is not None and items[0].expression is not None:
                 value = scope.term(items[0].expression)
-                if value is None:
+                if value is None or not self.comparable(element, value, exists.span):
                     return None
-                given.append(Equation("=", value[0], element, exists.span))
+                given.append(Equation("=", value[0], element[0], exists.span))
             made = self.body(scope, required, predicate, given=given)
             if made is None:
                 return None
@@ -300,7 +323,7 @@ class QueryBodies(ABC):
         return AtomFormula(Atom(predicate, arguments), span)
 
     def _aggregated(
-        self, query: Select, element: Term | None, predicate: str, span: Span
+        self, query: Select, element: tuple[Term, Kind] | None, predicate: str, span: Span
     ) -> AtomFormula | None:
         """A subquery with aggregates, which must not look outside."""
         columns = self.select(query, predicate)
@@ -315,7 +338,9 @@ class QueryBodies(ABC):
             rows = AtomFormula(Atom(predicate, column_variables(columns)), span)
             self.rule(Atom(some), (rows,), span)
             return AtomFormula(Atom(some), span)
-        return AtomFormula(Atom(predicate, (element,)), span)
+        if not self.comparable(element, (column_variables(columns)[0], columns[0].kind), span):
+            return None
+        return AtomFormula(Atom(predicate, (element[0],)), span)
 
 
 def column_variables(columns: Columns) -> tuple[Variable, ...]:

@@ -214,10 +214,10 @@ class QueryRules(QueryBodies):
                     message = "CQL: a subquery in HAVING is not supported"
                     self.text.report("L150", message, condition.span, "make it a view")
                     return None
-                sides = [scope.term(side, values) for side in (condition.left, condition.right)]
-                left, right = sides
-                if left is None or right is None:
+                sides = self.sides(condition, scope, values)
+                if sides is None:
                     return None
+                left, right = sides
                 if not (_within(left, grouped) and _within(right, grouped)):
                     self._ungrouped(condition.span)
                 operator = condition.operator

@@ -127,8 +127,8 @@ class _Script:
             self._relations[statement.name] = Relation(statement.name, columns, statement.is_stream)
             signature = Signature(statement.name, len(columns))
             names = tuple(column.name for column in columns)
-            texts = tuple(column.name for column in columns if column.kind == "text")
-            data = NamedData(statement.name, signature, names, texts, statement.is_stream)
+            kinds = tuple("number" if c.kind == "float" else c.kind for c in columns)
+            data = NamedData(statement.name, signature, names, kinds, statement.is_stream)
             self.given.append(data)
 
     def _is_new(self, name: str, statement: Register | View) -> bool:
