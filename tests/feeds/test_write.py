@@ -1,12 +1,17 @@
 """Answers as JSON Lines."""
 
 import json
+from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from larspark.base.atoms import Atom
 from larspark.feeds import change_line, interval_line, point_line
+from larspark.feeds.time_format import POINTS, TimeFormat
+from larspark.feeds.write import interval_texts
 
 ATOMS = st.lists(st.builds(Atom, st.just("p"), st.tuples(st.text())), max_size=4)
 
@@ -43,3 +48,21 @@ def test_the_lines_of_the_contract():
     assert point_line(38, [], c=3) == '{"t": 38, "c": 3, "atoms": []}'
     assert point_line(42, None) == '{"t": 42, "atoms": null, "inconsistent": true}'
     assert interval_line(atoms[1], 38, 39) == '{"atom": "q(x1,y,z)", "from": 38, "to": 39}'
+
+
+@pytest.mark.parametrize(
+    "times", [POINTS, TimeFormat(60_000_000), TimeFormat(1_000, ZoneInfo("Europe/Vienna"))]
+)
+def test_many_intervals_are_written_as_each_of_them(times):
+    texts = ["p", 'q("a b")', 'q("\\\\","\\n")', 'r("ä\x01\x7f\u2028")', "p(1.5)"]
+    rows = [(texts[n % len(texts)], n // 7 - 20, n // 7 + n % 3) for n in range(120_000)]
+    rows += [("far", 0, 10**15)]
+    names = ("atom", "from", "to")
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    written = "\n".join(interval_texts(table, times))
+    assert written.split("\n") == [interval_line(*row, times) for row in rows]
+
+
+def test_no_intervals_are_no_lines():
+    table = pa.table({"atom": pa.array([], pa.string()), "from": [], "to": []})
+    assert list(interval_texts(table)) == []

@@ -8,7 +8,7 @@ import pyarrow as pa
 from larspark.analysis.check import formula_problems
 from larspark.api.program import Program, open_session, prepare
 from larspark.api.time_texts import TimesAs, TimeTexts, time_column
-from larspark.base.atoms import Atom
+from larspark.base.atoms import TIME_COLUMNS, Atom
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem, Severity, warn
 from larspark.base.terms import Constant
@@ -21,9 +21,10 @@ from larspark.meaning.queries import query as query_elements
 from larspark.run.hypothetical import Hypotheses, HypotheticalAnswer, Precondition
 from larspark.run.hypothetical import Monitor as MonitorSession
 from larspark.run.hypothetical import hypothesize as hypothetical_answers
+from larspark.run.joined_tables import joined_table
 from larspark.run.prepare import ground_atoms
 from larspark.run.protocol import Settings
-from larspark.run.replay import intervals, replay, up_to
+from larspark.run.replay import replay, up_to
 from larspark.run.session import Session
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
 from larspark.show.run_notes import Arrivals, unmatched_notes
@@ -287,14 +288,9 @@ def run(
     pieces = replay(
         session, stream.batches(), to=texts.point(to), hindsight=hindsight, seen=[arrivals.add]
     )
-    rows = list(intervals(pieces))
+    answers = joined_table(pieces)
     _warn_of_slips(session, arrivals)
     written = texts.written(stream)
-    answers = pa.table(
-        {
-            "atom": pa.array([str(atom) for atom, _, _ in rows], pa.string()),
-            "from": time_column([begin for _, begin, _ in rows], written),
-            "to": time_column([end for _, _, end in rows], written),
-        }
-    )
+    for place, name in enumerate(TIME_COLUMNS, 1):
+        answers = answers.set_column(place, name, time_column(answers[name], written))
     return with_column_names(answers, program.syntax.shown_columns)

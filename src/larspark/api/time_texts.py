@@ -1,9 +1,9 @@
 """Times of a question as time points, and time points of its answer as the user sees them."""
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds import Stream
@@ -51,9 +51,9 @@ class TimeTexts:
         return TimeFormat(self._tick, self._zone, lambda: stamps)
 
 
-def time_column(times: Sequence[int], written: TimeFormat) -> pa.Array:
-    """Time points as an Arrow column: timestamps in the zone of the format, or integers."""
+def time_column(times: pa.ChunkedArray, written: TimeFormat) -> pa.ChunkedArray:
+    """A column of time points: timestamps in the zone of the format, or the integers they are."""
     if not written.stamps or written.tick is None:
-        return pa.array(times, pa.int64())
+        return times
     kind = pa.timestamp("us", str(written.zone))
-    return pa.array([t * written.tick for t in times], pa.int64()).cast(kind)
+    return pc.multiply_checked(times, written.tick).cast(kind)

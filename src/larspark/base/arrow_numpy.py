@@ -28,6 +28,16 @@ def arrow_array(values: NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(kind, len(same), [None, pa.py_buffer(same)])
 
 
+def arrow_mask(values: NDArray[np.bool_]) -> pa.Array:
+    """The truth values as an Arrow array.
+
+    >>> arrow_mask(np.array([True, False])).to_pylist()
+    [True, False]
+    """
+    packed = pa.py_buffer(np.packbits(values, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, packed])
+
+
 def numpy_array(column: Any, missing: float | None = None) -> NDArray[Any]:
     """The values of an Arrow array, or of a column of a table; `missing` stands for nulls.
 

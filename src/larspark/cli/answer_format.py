@@ -4,12 +4,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow.compute as pc
+
 from larspark import api
 from larspark.cli.options import Form
 from larspark.feeds import change_line
 from larspark.feeds.time_format import TimeFormat
+from larspark.feeds.write import interval_texts
 from larspark.run.answers import JoinedChanges, JoinedIntervals
 from larspark.run.emit_policy import EmitPolicy
+from larspark.run.joined_tables import JoinedTables
 from larspark.run.new_rules import RuleChange
 from larspark.run.protocol import Answers, Change, Point
 from larspark.run.replay import without_jumps
@@ -40,13 +44,21 @@ class AnswerFormat:
     times: TimeFormat
     # The variables of a query, for bindings.
     names: tuple[str, ...] = ()
+    # Whether the pieces are large, so that intervals are joined and written in columns.
+    in_columns: bool = False
     joined_changes: JoinedChanges = field(default_factory=JoinedChanges)
     joined_intervals: JoinedIntervals = field(default_factory=JoinedIntervals)
     # What other rules changed since the last line.
     new_rules: list[Change] = field(default_factory=list)
 
     def lines(self, pieces: Iterable[Answers], people: bool) -> Iterator[str]:
-        """The lines of the answers, each preceded by the changes of replaced rules."""
+        """The lines of the answers, each preceded by the changes of replaced rules.
+
+        In columns there are many lines in each text.
+        """
+        if self.in_columns and self.form is Form.INTERVALS and not people:
+            yield from self._interval_texts(pieces)
+            return
         for line in self._lines(pieces, people):
             if not self.new_rules:
                 yield line
@@ -91,6 +103,13 @@ class AnswerFormat:
             changed = (c for c in self._changes(pieces) if self._within(c.t, c.t))
             return change_lines(changed, people, self.times)
         return announced_changes(self._points(pieces), self.monitor, self.at, people, self.times)
+
+    def _interval_texts(self, pieces: Iterable[Answers]) -> Iterator[str]:
+        for table in JoinedTables().of(pieces):
+            within = table
+            if self.at is not None:
+                within = table.filter((pc.field("from") <= self.at) & (pc.field("to") >= self.at))
+            yield from interval_texts(within, self.times)
 
     def _points(self, pieces: Iterable[Answers]) -> Iterator[Point]:
         if self.policy is None:

@@ -279,7 +279,9 @@ def run(
         pieces = budget.counted(pieces, session)
         chosen = None if when == Every() else policy
         names = loaded.syntax.bindings or ()
-        shown = AnswerFormat(form, moment, chosen, monitor, limit, written, names)
+        shown = AnswerFormat(
+            form, moment, chosen, monitor, limit, written, names, in_columns=source.lasting
+        )
         if form is not Form.POINTS:
             pieces = missing.watched(pieces)
         with durable_answers(durable, live_source, session, shown, out):

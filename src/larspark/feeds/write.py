@@ -1,11 +1,21 @@
 """Answers as JSON Lines."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from larspark.base.arrow_numpy import arrow_array, numpy_array
 from larspark.base.atoms import Atom
 from larspark.base.terms import Term
 from larspark.feeds.time_format import POINTS, TimeFormat
+
+# So many lines are made at once.
+_BLOCK = 50_000
+# What JSON escapes.
+_ESCAPED = r'["\\\x00-\x1f]'
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -59,6 +69,24 @@ def interval_line(atom: Atom | str, first: int, last: int, times: TimeFormat = P
     return f'{{"atom": {_encode(str(atom))}, {span}}}'
 
 
+def interval_texts(intervals: pa.Table, times: TimeFormat = POINTS) -> Iterator[str]:
+    """The lines of maximal intervals (atom, from, to), many in each text.
+
+    >>> rows = pa.table({"atom": ["p", 'q("New York")'], "from": [1, 3], "to": [2, 3]})
+    >>> print(*interval_texts(rows))
+    {"atom": "p", "from": 1, "to": 2}
+    {"atom": "q(\\"New York\\")", "from": 3, "to": 3}
+    """
+    for batch in intervals.combine_chunks().to_batches(max_chunksize=_BLOCK):
+        atoms, begins, ends = batch.columns
+        parts = ['{"atom": ', _texts_column(atoms), ', "from": ', _times_column(begins, times)]
+        parts += [', "to": ', _times_column(ends, times), "}"]
+        lines = pc.binary_join_element_wise(*parts, "")
+        yield from pc.binary_join(
+            pa.ListArray.from_arrays([0, len(lines)], lines), "\n"
+        ).to_pylist()
+
+
 def bindings_line(t: int, rows: Iterable[Mapping[str, Term]], times: TimeFormat = POINTS) -> str:
     """The answers of a query at a report, as the values of its variables.
 
@@ -70,3 +98,22 @@ def bindings_line(t: int, rows: Iterable[Mapping[str, Term]], times: TimeFormat 
 
 def _texts(atoms: Iterable[Atom | str]) -> str:
     return f"[{', '.join(map(_encode, sorted(map(str, atoms))))}]"
+
+
+def _texts_column(atoms: pa.Array) -> pa.Array:
+    """Texts as JSON values."""
+    quoted = pc.binary_join_element_wise('"', atoms, '"', "")
+    is_escaped = pc.match_substring_regex(atoms, _ESCAPED)
+    if not pc.any(is_escaped, min_count=0).as_py():
+        return quoted
+    texts = [_encode(text) for text in atoms.filter(is_escaped).to_pylist()]
+    return pc.replace_with_mask(quoted, is_escaped, pa.array(texts, pa.string()))
+
+
+def _times_column(column: pa.Array, times: TimeFormat) -> pa.Array:
+    """Time points as JSON values."""
+    if not times.stamps:
+        return pc.cast(column, pa.string())
+    values, places = np.unique(numpy_array(column), return_inverse=True)
+    texts = pa.array([times.json(t) for t in values.tolist()], pa.string())
+    return texts.take(arrow_array(places))

@@ -108,7 +108,10 @@ class Writer:
         return PLAIN_WIDTH if self._console is None else self._console.width
 
     def line(self, text: str) -> None:
-        """Write a line; for a terminal it may contain Rich markup, but no control characters."""
+        """Write a line; for a terminal it may contain Rich markup, but no control characters.
+
+        For programs it may be several lines.
+        """
         self.lines += 1
         if self._console is not None:
             status_line.clear()
