@@ -13,10 +13,12 @@ from larspark.cli.options import (
     AllowPathOption,
     BackgroundFiles,
     DialectOption,
+    FirstReportOption,
     JsonOption,
     ProgramFile,
     RangeOption,
     ReadingOption,
+    ReportOption,
     TickOption,
 )
 from larspark.scale.cuts import explain_cuts
@@ -46,32 +48,34 @@ def check(
     reading: ReadingOption = None,
     tick: TickOption = None,
     span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
     json: JsonOption = False,
 ) -> None:
     """List all problems of a program, and report what is known about it before it runs."""
+    options = given_options(reading=reading, tick=tick, range=span, t0=first_report, report=report)
     with writer(None, json) as out:
         try:
-            options = given_options(reading=reading, tick=tick, range=span)
             loaded = api.Program.load(program, dialect=dialect, allow=allow_path or (), **options)
         except LarsparkError as error:
             if not out.people:
                 out.json({"errors": list(map(problem_json, error.problems))})
             raise
-        report = loaded.check(background_facts(background, loaded.syntax.named))
-        print_problems([*loaded.warnings, *report.problems])
+        found = loaded.check(background_facts(background, loaded.syntax.named))
+        print_problems([*loaded.warnings, *found.problems])
         if plan or network:
-            text = report.network() if network else report.plan()
+            text = found.network() if network else found.plan()
             for line in text.splitlines():
                 out.line(escape(line) if out.people else line)
         elif spark:
-            for line in explain_cuts(report.checked):
+            for line in explain_cuts(found.checked):
                 out.line(escape(line) if out.people else line)
         elif not out.people:
-            found = report.to_json()
-            found["warnings"] = [*map(problem_json, loaded.warnings), *found["warnings"]]
-            out.json(found)
+            fields = found.to_json()
+            fields["warnings"] = [*map(problem_json, loaded.warnings), *fields["warnings"]]
+            out.json(fields)
         else:
-            for line in (str(report) if verbose else report.summary()).splitlines():
+            for line in (str(found) if verbose else found.summary()).splitlines():
                 out.line(escape(line))
-    if any(problem.severity is Severity.ERROR for problem in report.problems):
+    if any(problem.severity is Severity.ERROR for problem in found.problems):
         raise typer.Exit(1)

@@ -1,5 +1,6 @@
 """`larspark equivalent`."""
 
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,16 +10,22 @@ import typer
 from larspark import api
 from larspark.base.atoms import Atom, atom_text
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program
+from larspark.cli.inputs import background_facts, given_options, load_program
 from larspark.cli.options import (
     AllowPathOption,
     BackgroundFiles,
     DialectOption,
+    FirstReportOption,
     JsonOption,
     ProgramFile,
+    RangeOption,
+    ReadingOption,
+    ReportOption,
+    TickOption,
     existing,
 )
 from larspark.cli.translate_command import parse_timeline
+from larspark.language.dialects import DIALECTS, dialect_of
 from larspark.show.answer_lines import stream_lines
 from larspark.show.terminal import errors, writer
 
@@ -53,10 +60,16 @@ def equivalent(
     background: BackgroundFiles = None,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
+    reading: ReadingOption = None,
+    tick: TickOption = None,
+    span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write a stream for which two programs have different answer streams, small ones first."""
-    one, other = (load_program(path, dialect, allow_path) for path in (first, second))
+    options = given_options(reading=reading, tick=tick, range=span, t0=first_report, report=report)
+    one, other = _load_both((first, second), dialect, allow_path, options)
     begin, end = parse_timeline(timeline)
     found = api.equivalent(
         one,
@@ -64,7 +77,7 @@ def equivalent(
         (begin, end),
         kind=kind.value,
         over=over or (),
-        background=background_facts(background),
+        background=background_facts(background, (*one.syntax.named, *other.syntax.named)),
         limit=limit,
     )
     if found.stream is None:
@@ -79,6 +92,20 @@ def equivalent(
         for stream in streams:
             text = _stream_text(stream)
             errors.print(f"at {found.at} only {path} has the answer stream {text}", markup=False)
+
+
+def _load_both(
+    paths: tuple[Path, Path],
+    dialect: str | None,
+    allow: list[Path] | None,
+    options: Mapping[str, str],
+) -> Iterator[api.Program]:
+    """The programs, each with the options that its language has; what neither has is refused."""
+    names = [dialect or dialect_of(path).name for path in paths]
+    known = [set(DIALECTS[name].options) if name in DIALECTS else set() for name in names]
+    for path, own, others in zip(paths, known, reversed(known), strict=True):
+        given = {name: options[name] for name in options if name in own or name not in others}
+        yield load_program(path, dialect, allow, given)
 
 
 def _how_far(found: api.Equivalence, begin: int, end: int) -> str:

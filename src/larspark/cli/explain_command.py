@@ -15,6 +15,7 @@ from larspark.cli.options import (
     ColumnsOption,
     DelimiterOption,
     DialectOption,
+    FirstReportOption,
     FormatOption,
     FromOption,
     HindsightOption,
@@ -26,6 +27,7 @@ from larspark.cli.options import (
     ProgramFile,
     RangeOption,
     ReadingOption,
+    ReportOption,
     StreamFile,
     TickOption,
     TimesOption,
@@ -66,10 +68,12 @@ def explain(
     reading: ReadingOption = None,
     tick: TickOption = None,
     span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the proof of an atom as a tree, or the first missing condition of each rule."""
-    options = given_options(reading=reading, tick=tick, range=span)
+    options = given_options(reading=reading, tick=tick, range=span, t0=first_report, report=report)
     loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
     hindsight = hindsight or bool(loaded.syntax.hindsight)
     source = open_stream(

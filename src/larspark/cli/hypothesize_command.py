@@ -7,7 +7,7 @@ import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     AtOption,
@@ -15,6 +15,7 @@ from larspark.cli.options import (
     ColumnsOption,
     DelimiterOption,
     DialectOption,
+    FirstReportOption,
     FormatOption,
     FromOption,
     JsonOption,
@@ -23,6 +24,10 @@ from larspark.cli.options import (
     MapOption,
     OnErrorOption,
     ProgramFile,
+    RangeOption,
+    ReadingOption,
+    ReportOption,
+    TickOption,
     TimesOption,
     ZoneOption,
 )
@@ -68,10 +73,16 @@ def hypothesize(
     timezone: ZoneOption = None,
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
+    reading: ReadingOption = None,
+    tick: TickOption = None,
+    span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write answers that may become true: their evidence, missing facts, and deadline."""
-    loaded = load_program(program, dialect, allow_path)
+    options = given_options(reading=reading, tick=tick, range=span, t0=first_report, report=report)
+    loaded = load_program(program, dialect, allow_path, options)
     known = background_facts(background, loaded.syntax.named)
     if preconditions:
         with writer(None, json) as out:

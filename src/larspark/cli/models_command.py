@@ -8,7 +8,7 @@ from rich.markup import escape
 from larspark import api
 from larspark.base.atoms import atom_text
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     AtTime,
@@ -17,6 +17,7 @@ from larspark.cli.options import (
     DelimiterOption,
     DialectOption,
     EngineOption,
+    FirstReportOption,
     FormatOption,
     FromOption,
     HindsightOption,
@@ -27,8 +28,11 @@ from larspark.cli.options import (
     MapOption,
     OnErrorOption,
     ProgramFile,
+    RangeOption,
     ReadingOption,
+    ReportOption,
     StreamFile,
+    TickOption,
     TimeLimitOption,
     TimesOption,
     UntilOption,
@@ -77,6 +81,10 @@ def models(
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
+    tick: TickOption = None,
+    span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write every answer stream of a program at a time point: derived atoms by time point."""
@@ -84,7 +92,8 @@ def models(
         raise typer.BadParameter(
             "--limit, --count, --cautious, --brave and --closest exclude each other"
         )
-    loaded = load_program(program, dialect, allow_path, {"reading": reading}, hindsight=hindsight)
+    options = given_options(reading=reading, tick=tick, range=span, t0=first_report, report=report)
+    loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
     hindsight = hindsight or bool(loaded.syntax.hindsight)
     source = open_stream(
         stream,

@@ -7,7 +7,7 @@ import typer
 
 from larspark import api
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     BackgroundFiles,
@@ -15,6 +15,7 @@ from larspark.cli.options import (
     DelimiterOption,
     DialectOption,
     EngineOption,
+    FirstReportOption,
     FormatOption,
     FromOption,
     HindsightOption,
@@ -23,8 +24,11 @@ from larspark.cli.options import (
     Layout,
     MapOption,
     OnErrorOption,
+    RangeOption,
     ReadingOption,
+    ReportOption,
     StreamFile,
+    TickOption,
     TimesOption,
     ToOption,
     UntilOption,
@@ -84,6 +88,10 @@ def show(
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
+    tick_length: TickOption = None,
+    span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw facts as dots, derived atoms as bars, and the windows of the rules at a time point."""
@@ -95,8 +103,10 @@ def show(
     names = [name.strip() for name in only.split(",") if name.strip()]
     loaded = None
     if program is not None:
-        choices = {"reading": reading}
-        loaded = load_program(program, dialect, allow_path, choices, hindsight=hindsight)
+        options = given_options(
+            reading=reading, tick=tick_length, range=span, t0=first_report, report=report
+        )
+        loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
     tick = None if loaded is None else loaded.syntax.tick
     source = open_stream(
         stream,

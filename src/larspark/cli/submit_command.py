@@ -7,14 +7,19 @@ import typer
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program
+from larspark.cli.inputs import background_facts, given_options, load_program
 from larspark.cli.options import (
     BackgroundFiles,
     DialectOption,
     EngineOption,
+    FirstReportOption,
     MapOption,
     OnError,
     ProgramFile,
+    RangeOption,
+    ReadingOption,
+    ReportOption,
+    TickOption,
 )
 from larspark.cli.submitted_run import (
     Answers,
@@ -117,9 +122,15 @@ def submit(
     engine: EngineOption = "auto",
     background: BackgroundFiles = None,
     dialect: DialectOption = None,
+    reading: ReadingOption = None,
+    tick: TickOption = None,
+    span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
 ) -> None:
     """Start a driver on this machine, or in `spark-submit`, that runs until it is interrupted."""
-    loaded = load_program(program, dialect)
+    choices = given_options(reading=reading, tick=tick, range=span, t0=first_report, report=report)
+    loaded = load_program(program, dialect, options=choices)
     options: dict[str, Any] = {
         "background": background_facts(background, loaded.syntax.named),
         "engine": engine,
@@ -128,8 +139,8 @@ def submit(
     }
     columns = dict(_pair(text, ":", "--table") for text in table or ())
     settings = dict(_pair(text, "=", "--conf") for text in conf or ())
-    reading = dict(_pair(text, "=", "--option") for text in option or ())
-    facts = Facts(stream, kind, schema, reading)
+    read_with = dict(_pair(text, "=", "--option") for text in option or ())
+    facts = Facts(stream, kind, schema, read_with)
     answers = Answers(output, columns, tables, checkpoint)
     _refuse(facts, answers, history, mapping, form)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")

@@ -10,19 +10,23 @@ from rich.markup import escape
 from larspark import api
 from larspark.base.atoms import atom_text
 from larspark.cli.app import app
-from larspark.cli.inputs import background_facts, load_program, open_stream
+from larspark.cli.inputs import background_facts, given_options, load_program, open_stream
 from larspark.cli.options import (
     AllowPathOption,
     AtTime,
     BackgroundFiles,
     DialectOption,
+    FirstReportOption,
     FromOption,
     HindsightOption,
     JsonOption,
     MapOption,
     ProgramFile,
+    RangeOption,
     ReadingOption,
+    ReportOption,
     StreamFile,
+    TickOption,
     UntilOption,
     ZoneOption,
     existing,
@@ -58,12 +62,17 @@ def verify(
     dialect: DialectOption = None,
     allow_path: AllowPathOption = None,
     reading: ReadingOption = None,
+    tick: TickOption = None,
+    span: RangeOption = None,
+    first_report: FirstReportOption = None,
+    report: ReportOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say whether an interpretation is an answer stream: if not, why not."""
-    loaded = load_program(program, dialect, allow_path, {"reading": reading}, hindsight=hindsight)
-    tick, named = loaded.syntax.tick, loaded.syntax.named
-    source = open_stream(stream, mapping, tick, None, "0", named=named)
+    options = given_options(reading=reading, tick=tick, range=span, t0=first_report, report=report)
+    loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
+    named = loaded.syntax.named
+    source = open_stream(stream, mapping, loaded.syntax.tick, None, "0", named=named)
     texts = api.TimeTexts(source.options.tick, None, timezone)
     verdict = api.verify(
         loaded,
