@@ -62,13 +62,29 @@ def _browser(folder: Path, dark: bool = False) -> Any:
     options.binary_location = CHROMIUM or ""
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
     flags += ["--disable-background-networking", "--disable-component-update"]
+    # The shared memory of a container is too small for pictures.
+    flags += ["--disable-dev-shm-usage", "--disable-renderer-backgrounding"]
     flags += ["--window-size=1400,1000", f"--user-data-dir={folder}"]
     if dark:
         flags.append("--blink-settings=preferredColorScheme=0")
     for flag in flags:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(PATIENCE)
+    driver.set_page_load_timeout(PATIENCE)
+    driver.command_executor.client_config.timeout = 2 * PATIENCE
+    return driver
+
+
+def _started(folder: Callable[[], Path], dark: bool) -> Any:
+    """A browser. On a slow machine it may need more time than its driver gives it."""
+    from selenium.common.exceptions import WebDriverException
+
+    for _ in range(3):
+        with suppress(WebDriverException):
+            return _browser(folder(), dark)
+    return _browser(folder(), dark)
 
 
 @pytest.fixture(scope="session")
@@ -81,8 +97,12 @@ def browsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[boo
 
     def browser(dark: bool = False) -> Any:
         if dark not in started:
-            started[dark] = _browser(tmp_path_factory.mktemp("browser"), dark)
-        return started[dark]
+            started[dark] = _started(lambda: tmp_path_factory.mktemp("browser"), dark)
+        # The page before, whose studio has ended, complains no more.
+        driver = started[dark]
+        driver.get("about:blank")
+        driver.get_log("browser")
+        return driver
 
     yield browser
     for each in started.values():
@@ -95,7 +115,6 @@ class Page:
     def __init__(self, driver: Any, studio: Any) -> None:
         self.driver = driver
         self.studio = studio
-        driver.get_log("browser")
         driver.get(studio.address)
         self.until("return document.body.dataset.ready")
 
@@ -113,15 +132,30 @@ class Page:
         return self.run("return document.querySelector(arguments[0]).innerText", selector)
 
     def click(self, selector: str) -> None:
-        from selenium.common.exceptions import StaleElementReferenceException
+        from selenium.common import exceptions
         from selenium.webdriver.common.by import By
+        from selenium.webdriver.support.ui import WebDriverWait
 
-        # The page may draw the element anew between the two steps.
-        for _ in range(100):
-            with suppress(StaleElementReferenceException):
-                self.driver.find_element(By.CSS_SELECTOR, selector).click()
-                return
-        raise AssertionError(f"{selector} does not keep still")
+        # The page may draw the element anew between the two steps, or move it.
+        passing = (
+            exceptions.NoSuchElementException,
+            exceptions.StaleElementReferenceException,
+            exceptions.ElementNotInteractableException,
+            exceptions.ElementClickInterceptedException,
+        )
+
+        def clicked(driver: Any) -> bool:
+            driver.find_element(By.CSS_SELECTOR, selector).click()
+            return True
+
+        self.still()
+        WebDriverWait(self.driver, PATIENCE, 0.05, passing).until(clicked, selector)
+
+    def still(self) -> None:
+        """Wait until all that was written is sent, its problems stand there, and all is drawn."""
+        self.until(
+            "return page.checked === editor.getValue() && page.sending === 0 && !timeline.waiting"
+        )
 
     def type(self, text: str) -> None:
         """Replace the program, key by key."""
@@ -135,10 +169,9 @@ class Page:
 
     def answered(self) -> None:
         """Wait until the program that stands there has run, and its answers are drawn."""
-        self.until(
-            "const s = page.summary; return s && s.done && s.version > 0 && s.version === s.wanted"
-        )
-        self.until("return timeline.tile && timeline.rows.length")
+        self.still()
+        self.until("return page.summary && isCurrent(page.summary) && page.summary.done")
+        self.until("return timeline.tile && timeline.rows.length && !timeline.waiting")
 
     def point(self, label: str, t: float) -> None:
         """Click on a row of the timeline at a time point."""
@@ -147,18 +180,20 @@ class Page:
         # The place in the window: the picture may be higher than what is seen of it.
         x, y = self.until(
             """const number = timeline.all.findIndex((row) => row.label === arguments[0]);
-            if (number < 0) return null;
+            if (number < 0 || !timeline.tile || timeline.waiting) return null;
             timeline.labels.children[number].scrollIntoView({ block: "center" });
             let top = 0;
             for (const row of timeline.all.slice(0, number)) top += timeline._height(row);
             const box = timeline.canvas.getBoundingClientRect();
             const middle = top + timeline._height(timeline.all[number]) / 2;
-            return [box.left + timeline.x(arguments[1] + 0.5), box.top + middle]""",
+            const exact = [box.left + timeline.x(arguments[1] + 0.5), box.top + middle];
+            const place = exact.map(Math.round);
+            return document.elementFromPoint(...place) === timeline.canvas ? place : null""",
             label,
             t,
         )
         moves = ActionBuilder(self.driver, duration=50)
-        moves.pointer_action.move_to_location(round(x), round(y)).click()
+        moves.pointer_action.move_to_location(x, y).click()
         moves.perform()
 
     def picture(self, name: str) -> None:

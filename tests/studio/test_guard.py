@@ -38,17 +38,21 @@ def test_work_that_swallows_its_end_is_ended_again(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("larspark.studio.guard._AGAIN_SECONDS", 0.1)
     swallowed = []
 
+    # It is ended once for each time that it says it may be.
+    ready = threading.Semaphore(0)
+
     def stubborn() -> None:
         while True:
             try:
+                ready.release()
                 endless()
-            except OverMemoryError:
+            except OutdatedError:
                 swallowed.append(1)
                 if len(swallowed) == 3:
                     raise
 
-    with pytest.raises(OverMemoryError):
-        Guard(never, 1).run(stubborn)
+    with pytest.raises(OutdatedError):
+        Guard(lambda: ready.acquire(blocking=False), None).run(stubborn)
     assert len(swallowed) == 3
 
 
@@ -62,22 +66,55 @@ def test_work_that_ends_just_then_leaves_nothing_behind(monkeypatch: pytest.Monk
     assert threading.active_count() <= before
 
 
-def test_what_is_spared_is_not_ended() -> None:
-    guard = Guard(never, 1)
+def test_an_answer_of_work_that_swallows_its_end_is_not_taken() -> None:
+    ready = threading.Semaphore(0)
+
+    def stubborn() -> int:
+        try:
+            ready.release()
+            endless()
+        except OutdatedError:
+            pass
+        return 7
+
+    with pytest.raises(OutdatedError):
+        Guard(lambda: ready.acquire(blocking=False), None).run(stubborn)
+
+
+def test_what_is_spared_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("larspark.studio.guard._LOOK_SECONDS", 0.01)
+    outdated = threading.Event()
+    guard = Guard(outdated.is_set, None)
     done = []
 
     def items() -> Iterator[int]:
+        # From now on it may be ended.
+        outdated.set()
         time.sleep(0.3)
         done.append("made")
+        with guard.spared():
+            time.sleep(0.1)
+        done.append("still spared")
         yield 1
 
     def work() -> None:
-        with guard.spared():
-            time.sleep(0.3)
-            done.append("shown")
         for _ in guard.each(items()):
             endless()
 
-    with pytest.raises(OverMemoryError):
+    with pytest.raises(OutdatedError):
         guard.run(work)
-    assert done[0] == "shown"
+    assert done == ["made", "still spared"]
+
+
+def test_work_is_ended_behind_what_is_spared() -> None:
+    outdated = threading.Event()
+    guard = Guard(outdated.is_set, None)
+
+    def work() -> None:
+        with guard.spared():
+            outdated.set()
+            time.sleep(0.2)
+        endless()
+
+    with pytest.raises(OutdatedError):
+        guard.run(work)

@@ -8,7 +8,7 @@ an earlier evaluation.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from larspark.analysis.checked import Lookback
@@ -24,7 +24,7 @@ from larspark.analysis.frames import (
     first_frame,
     frames,
 )
-from larspark.analysis.reach import Reach, placements, variable_times
+from larspark.analysis.reach import Reach, pins_times, placements, variable_times
 from larspark.analysis.signatures import Roles, head_predicates
 from larspark.base.atoms import Signature
 from larspark.language.tree import Aggregate, At, AtomFormula, Comparison, Rule, Truth, Windowed
@@ -74,13 +74,14 @@ def lookback(
     need = dict.fromkeys(parts.derived, ALL if every_atom_counts else NONE)
     for predicate in parts.shown:
         need[predicate] = need[predicate].join(NOW)
-    _pass_down([rule for group in reversed(groups) for rule in group], need, remembered, known)
+    readings = _Readings(need, known)
+    _pass_down([rule for group in reversed(groups) for rule in group], need, remembered, readings)
     total = _FREE
     costs: dict[Signature, Cost] = {}
     for members, group in zip(groups, (*order, frozenset[Signature]()), strict=True):
         cost = _FREE
         for rule in members:
-            for reading in _readings(rule, need, known):
+            for reading in readings.of(rule):
                 cost = cost.join(_price(reading, costs, group, remembered))
         costs.update(dict.fromkeys(group, cost))
         total = total.join(cost)
@@ -119,7 +120,7 @@ def _pass_down(
     rules: Sequence[Rule],
     need: dict[Signature, Range],
     remembered: frozenset[Signature],
-    known: Reach,
+    readings: "_Readings",
 ) -> None:
     """Enlarge what is needed of each predicate until every rule has what it reads."""
     derivers: dict[Signature, list[int]] = {}
@@ -131,7 +132,7 @@ def _pass_down(
     while pending:
         number = next(iter(pending))
         del pending[number]
-        for _, predicate, times in _readings(rules[number], need, known):
+        for _, predicate, times in readings.of(rules[number]):
             if predicate is None or predicate not in need:
                 continue
             before = need[predicate]
@@ -142,26 +143,47 @@ def _pass_down(
                 pending.update(dict.fromkeys(derivers[predicate]))
 
 
-def _readings(rule: Rule, need: dict[Signature, Range], known: Reach) -> Iterator[Reading]:
-    """What a rule reads to give the atoms that are needed of it."""
-    heads = head_predicates(rule.head)
-    wanted = NONE if heads else ALL
-    for predicate in heads:
-        wanted = wanted.join(need[predicate])
-    if wanted.empty or (isinstance(rule.head, AtomFormula) and wanted.meet(NOW).empty):
-        return
-    within = wanted if isinstance(rule.head, At) else ALL
+class _Readings:
+    """What rules read to give the atoms that are needed of them."""
+
+    def __init__(self, need: Mapping[Signature, Range], known: Reach) -> None:
+        self._need = need
+        self._known = known
+        # Of rules without `@`, which always read the same.
+        self._kept: dict[int, tuple[Reading, ...]] = {}
+
+    def of(self, rule: Rule) -> Iterable[Reading]:
+        """What a rule reads, as far as is known now what is needed."""
+        heads = head_predicates(rule.head)
+        wanted = NONE if heads else ALL
+        for predicate in heads:
+            wanted = wanted.join(self._need[predicate])
+        if wanted.empty or (isinstance(rule.head, AtomFormula) and wanted.meet(NOW).empty):
+            return ()
+        found = self._kept.get(id(rule))
+        if found is None:
+            within = wanted if isinstance(rule.head, At) else ALL
+            found = tuple(_readings(rule, within, self._need.keys(), self._known))
+            if not pins_times(rule):
+                self._kept[id(rule)] = found
+        return found
+
+
+def _readings(
+    rule: Rule, within: Range, derived: Container[Signature], known: Reach
+) -> Iterator[Reading]:
+    """What a rule reads for its head in a range."""
     times = variable_times(rule, known, within)
     if times is None:
         return
     # Time variables range over the timeline, so it must reach back to where they can lie.
-    for each in (rule, *_elements_as_rules(rule)):
+    for each in (rule, *_elements_as_rules(rule)) if pins_times(rule) else ():
         for floor in _variable_floors(each, variable_times(each, known, within), known).values():
             yield Reading(_cost(floor))
     for formula in rule.body:
         for part, frame in frames(formula, first_frame(known.end), times):
             match part:
-                case AtomFormula(atom) if atom.signature in need:
+                case AtomFormula(atom) if atom.signature in derived:
                     floor = frame.now.floor
                     if frame.monotone:
                         # No atom is missed if the timeline reaches back to where atoms can be.

@@ -158,8 +158,15 @@ def _placed_by(
                 pass
 
 
+def pins_times(rule: Rule) -> bool:
+    """Does `@` stand anywhere in a rule?"""
+    return any(isinstance(part, At) for formula in formulas(rule) for part in walk(formula))
+
+
 def variable_times(rule: Rule, known: Reach, head_within: Range = ALL) -> dict[str, Range] | None:
     """Bounds for the time variables of a rule with its head in a range; None if it cannot fire."""
+    if not pins_times(rule):
+        return {}
     frame = first_frame(known.end)
     times = {
         pin[0]: ALL

@@ -182,10 +182,11 @@ GROUPS: dict[str, dict[str, str]] = {
     "Showing, the command line and benchmarks": {
         "L501": "A predicate that should be shown is in neither the program nor the stream.",
         "L503": "There is no file of this name.",
-        "L504": "The studio has no running program to ask, or too many facts for the question.",
+        "L504": "The studio cannot answer: it has no running program, or too many facts.",
         "L505": "A program cannot be saved under this name.",
         "L506": "Kernels cannot be compiled without numba.",
         "L507": "There is no folder in which only this user can keep compiled kernels.",
+        "L508": "The studio met an error that is none of the program or its data.",
         "L551": "There is no benchmark of this name.",
         "L552": "Two engines gave different answers, so their times say nothing.",
     },

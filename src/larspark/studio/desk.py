@@ -15,7 +15,7 @@ from larspark.language.tree import Program
 from larspark.lsp.document import Document
 from larspark.lsp.features import completions, hover
 from larspark.studio.feed import Feed, OutdatedError
-from larspark.studio.guard import Guard, OverMemoryError, over_memory
+from larspark.studio.guard import Guard, OverMemoryError, over_memory, unexpected
 from larspark.studio.outcome import Outcome
 from larspark.studio.running import Opening, Places, Run
 
@@ -50,6 +50,9 @@ class Desk:
         # How often each question was asked.
         self._asked: Counter[str] = Counter()
         self._wanted = 1
+        # The first version that reads the data of now.
+        self._data = 1
+        self._stopped = False
         self._feed: Feed | None = None
         # What the feed was opened for: another program may read the same stream differently.
         self._feed_key: object = None
@@ -58,19 +61,24 @@ class Desk:
         threading.Thread(target=self._work, name="runs", daemon=True).start()
 
     def edit(self, text: str) -> dict[str, Any]:
-        """Take a new version of the program; its problems. A program without errors is run."""
+        """Take a new version of the program; its problems, and which version is to run then.
+
+        A program without errors is run.
+        """
         with self._news:
             if text != self.document.text:
                 self.document = Document(text, self.path, self.document)
                 self._want()
-            document = self.document
-        return checked_fields(document)
+            document, wanted = self.document, self._wanted
+        return {**checked_fields(document), "wanted": wanted}
 
-    def use(self, places: Places) -> None:
-        """Read another stream."""
+    def use(self, places: Places) -> int:
+        """Read another stream; the version that does."""
         with self._news:
             self.places = places
             self._want()
+            self._data = self._wanted
+            return self._data
 
     def _want(self) -> None:
         """Let a new version run; the page is told so."""
@@ -80,6 +88,9 @@ class Desk:
 
     def stop(self) -> None:
         """End what runs."""
+        with self._news:
+            self._stopped = True
+            self._want()
         if self._feed is not None:
             self._feed.stop()
 
@@ -115,10 +126,13 @@ class Desk:
     def summary(self) -> dict[str, Any]:
         """Where the last run stands."""
         feed = self._feed
-        fields = self.outcome.summary()
-        fields["wanted"] = self._wanted
+        with self._news:
+            outcome, wanted, data = self.outcome, self._wanted, self._data
+        fields = outcome.summary()
+        fields["wanted"] = wanted
+        fields["data"] = data
         fields["live"] = feed is not None and feed.live and not feed.over
-        fields["failures"] = [problem_fields(problem) for problem in self.outcome.problems]
+        fields["failures"] = [problem_fields(problem) for problem in outcome.problems]
         return fields
 
     def models(self, at: int) -> dict[str, Any]:
@@ -150,6 +164,9 @@ class Desk:
         except OverMemoryError:
             raise over_memory(self._memory or 0) from None
         except OutdatedError:
+            if self._asked[name] != number:
+                problem = Problem("L504", "another question has come before this one was answered")
+                raise LarsparkError(problem) from None
             message = f"this takes longer than {_PATIENCE_SECONDS} s"
             hint = "narrower windows make it easier; the commands of larspark have more patience"
             raise LarsparkError(Problem("L431", message, hint=hint)) from None
@@ -166,6 +183,8 @@ class Desk:
         version = 0
         while True:
             version, document = self._next(version)
+            if self._stopped:
+                return
             try:
                 self._run(version, document)
             except OutdatedError:
@@ -174,6 +193,8 @@ class Desk:
                 self._fail(version, over_memory(self._memory or 0))
             except LarsparkError as error:
                 self._fail(version, error)
+            except Exception as error:
+                self._fail(version, unexpected(error))
 
     def _fail(self, version: int, error: LarsparkError) -> None:
         """Show why a version does not run; the answers of the one before stay."""

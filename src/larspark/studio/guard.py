@@ -4,6 +4,7 @@ import ctypes
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -15,8 +16,17 @@ from larspark.studio.feed import OutdatedError
 
 T = TypeVar("T")
 _LOOK_SECONDS = 0.1
-# Modules that are left in disorder when something is raised in the middle of them.
-_UNBREAKABLE = ("_frozen_importlib", "_frozen_importlib_external", "importlib", "llvmlite", "numba")
+# Packages that are left in disorder when something is raised in the middle of them.
+_UNBREAKABLE = frozenset(
+    (
+        "_frozen_importlib",
+        "_frozen_importlib_external",
+        "importlib",
+        "llvmlite",
+        "numba",
+        "subprocess",
+    )
+)
 # After so many seconds it is tried again, should somebody have caught what was raised.
 _AGAIN_SECONDS = 2.0
 
@@ -30,6 +40,14 @@ def over_memory(limit: int) -> LarsparkError:
     message = f"this takes more memory than the studio may have, {limit >> 20:,} MiB"
     hint = "smaller windows and rules with fewer joins need less; `--max-memory` allows more"
     return LarsparkError(Problem("L431", message, hint=hint))
+
+
+def unexpected(error: Exception) -> LarsparkError:
+    """An error that should not be, for people; where it was raised stands on standard error."""
+    traceback.print_exception(error)
+    words = f"{type(error).__name__}: {error}".split("\n")[0]
+    hint = "the terminal of the studio says where; report it"
+    return LarsparkError(Problem("L508", f"unexpected error: {words}", hint=hint))
 
 
 def half_of_memory() -> int | None:
@@ -56,25 +74,28 @@ class Guard:
     def run(self, work: Callable[[], T]) -> T:
         """What the work returns or raises; `OutdatedError` or `OverMemoryError` if it is ended."""
         found: list[T] = []
-        failed: list[Exception] = []
+        failed: list[BaseException] = []
         thread = threading.Thread(
             target=self._work, args=(work, found, failed), name="guarded", daemon=True
         )
         thread.start()
         ended = self._watch(thread)
-        if found:
-            return found[0]
-        if ended is not None or not failed:
-            raise ended or OutdatedError
-        raise failed[0]
+        if ended is not None:
+            # Also when it has an answer: a part of the work may have swallowed its end.
+            raise ended
+        if failed:
+            raise failed[0]
+        if not found:
+            raise OutdatedError
+        return found[0]
 
-    def _work(self, work: Callable[[], T], found: list[T], failed: list[Exception]) -> None:
+    def _work(self, work: Callable[[], T], found: list[T], failed: list[BaseException]) -> None:
         # What ends the work may still arrive while its own error is kept.
         with suppress(OutdatedError, OverMemoryError):
             try:
                 self._breakable = True
                 found.append(work())
-            except Exception as error:
+            except BaseException as error:
                 failed.append(error)
             finally:
                 with self._gate:
@@ -84,9 +105,9 @@ class Guard:
     def spared(self) -> Iterator[None]:
         """In this context, nothing is raised."""
         before = self._breakable
-        with self._gate:
-            self._breakable = False
         try:
+            with self._gate:
+                self._breakable = False
             yield
         finally:
             self._breakable = before
@@ -123,8 +144,12 @@ class Guard:
         with self._gate:
             if not self._breakable or _is_unbreakable(sys._current_frames().get(thread)):
                 return False
-            raised = ctypes.py_object(reason)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+            ident = ctypes.c_ulong(thread)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(reason))
+            # It may have gone on between the look and the raising.
+            if _is_unbreakable(sys._current_frames().get(thread)):
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, None)
+                return False
             return True
 
     def _reason(self) -> type[Exception] | None:

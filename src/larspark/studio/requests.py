@@ -157,8 +157,8 @@ def _data(desk: Desk, fields: Fields, uploads: str) -> Any:
         ) as file:
             file.write(_text(fields, "text"))
         streams = (file.name,)
-    desk.use(Places(streams, mapping))
-    return {"streams": list(streams), "map": mapping}
+    wanted = desk.use(Places(streams, mapping))
+    return {"streams": list(streams), "map": mapping, "wanted": wanted}
 
 
 READS: dict[str, Callable[[Desk, Query], Any]] = {

@@ -15,6 +15,7 @@ from larspark import __version__
 from larspark.base.problems import LarsparkError
 from larspark.studio.assets import Assets
 from larspark.studio.desk import Desk, problem_fields
+from larspark.studio.guard import unexpected
 from larspark.studio.requests import ACTIONS, READS, Refused
 
 HOST = "127.0.0.1"
@@ -148,15 +149,20 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             value = found()
         except LarsparkError as error:
-            value = {"problems": [problem_fields(problem) for problem in error.problems]}
-            self._send(422, _encoded(value), "application/json")
+            self._send_problems(error)
         except Refused as error:
             self._refuse(400, str(error))
+        except Exception as error:
+            self._send_problems(unexpected(error))
         else:
             if isinstance(value, str):
                 self._send(200, value.encode(), "text/html; charset=utf-8", download=True)
             else:
                 self._send(200, _encoded(value), "application/json")
+
+    def _send_problems(self, error: LarsparkError) -> None:
+        value = {"problems": [problem_fields(problem) for problem in error.problems]}
+        self._send(422, _encoded(value), "application/json")
 
     def _refuse(self, status: int, why: str) -> None:
         self.close_connection = True

@@ -236,6 +236,8 @@ globalThis.LarsTimeline = class LarsTimeline {
     const first = this.extent === null;
     this.extent = extent;
     this.tile = null;
+    // What is still on its way is no longer true.
+    this.asked++;
     if (extent && (first || !keep || !this.view)) this.fit();
     else this._fetch();
   }

@@ -35,10 +35,33 @@ function soon(act, milliseconds) {
   return later;
 }
 
+// What changes the program or its data is sent one after the other, in the order it was asked for.
+let turn = Promise.resolve();
+function inTurn(act) {
+  page.sending++;
+  const done = turn.then(act).finally(() => page.sending--);
+  turn = done.catch(() => {});
+  return done;
+}
+
+// Only the answer to the last of several questions is shown: gives a test of being the last.
+function last() {
+  let asked = 0;
+  return () => {
+    const number = ++asked;
+    return () => number === asked;
+  };
+}
+
 const query = (fields) => new URLSearchParams(fields).toString();
 
 // What the page knows.
-const page = { summary: null, following: true, model: null, explained: null, saved: "", errors: 0 };
+// `wanted` is the version of the program and its data that is to run, `checked` the text whose
+// problems are shown.
+const page = {
+  summary: null, following: true, model: null, explained: null, saved: "", errors: 0, sending: 0, wanted: 0,
+  checked: null, data: null,
+};
 
 // ---- The editor
 
@@ -141,13 +164,18 @@ function markRule(line) {
   proofMark = editor.session.addMarker(new Range(line - 1, 0, line - 1, 1), "proof-line", "fullLine");
 }
 
-const send = soon(async () => {
+function check() {
   const text = editor.getValue();
-  const { problems } = await request("program", { text });
-  if (text !== editor.getValue()) return;
-  show(problems);
-  if (page.summary) report(page.summary);
-}, 250);
+  return inTurn(async () => {
+    const { problems, wanted } = await request("program", { text });
+    page.wanted = wanted;
+    if (text !== editor.getValue()) return;
+    page.checked = text;
+    show(problems);
+    if (page.summary) report(page.summary);
+  });
+}
+const send = soon(() => guarded(check)(), 250);
 
 editor.session.on("change", () => {
   if (proofMark !== null) editor.session.removeMarker(proofMark);
@@ -163,6 +191,11 @@ function title() {
   $("path").textContent = `${page.path ?? "a new program"}${changed ? ", not saved" : ""}`;
   document.title = `${changed ? "• " : ""}${page.path?.split(/[\\/]/).at(-1) ?? "larspark studio"}`;
 }
+
+// What was offered for a word ends with the word: Enter then begins a line.
+editor.commands.on("afterExec", ({ command, args }) => {
+  if (command.name === "insertstring" && !/[\w#\[]$/.test(args) && editor.completer?.activated) editor.completer.detach();
+});
 
 // What is known of the word under the pointer, or at the cursor with Ctrl+K.
 const tip = element("div", { className: "hover", hidden: true });
@@ -228,7 +261,7 @@ async function save() {
     name = $("name").value;
   }
   const text = editor.getValue();
-  page.path = (await request("save", { text, name })).path;
+  page.path = (await inTurn(() => request("save", { text, name }))).path;
   page.saved = text;
   title();
   status(`saved as ${page.path}`);
@@ -237,6 +270,7 @@ async function save() {
 const guarded = (act) => (...given) => Promise.resolve(act(...given)).catch((error) => status(error.message, true));
 const RULES = [...$("reasons").childNodes];
 $("rules").addEventListener("click", () => {
+  lastReason();
   $("reasons").replaceChildren(...RULES);
   $("reasons").scrollTop = 0;
 });
@@ -284,9 +318,12 @@ function needTick() {
   }
 }
 
+// Is this what became of the program and the data that the page has sent last?
+const isCurrent = ({ version, wanted }) => version === wanted && version >= page.wanted;
+
 // What the last line says of a run.
 function report(summary) {
-  if (summary.version !== summary.wanted) return status("running");
+  if (!isCurrent(summary)) return status("running");
   if (summary.failures.some(({ code }) => code === NEEDS_TICK)) {
     needTick();
   } else if (summary.failures.length) {
@@ -308,7 +345,7 @@ function told(summary) {
   page.summary = summary;
   document.body.dataset.version = summary.version;
   document.body.dataset.done = summary.done;
-  if (before && summary.version !== summary.wanted) return report(summary);
+  if (before && !isCurrent(summary)) return report(summary);
   timeline.setFormat(summary.format);
   $("follow").hidden = !summary.live;
   $("models").hidden = !summary.several;
@@ -316,9 +353,16 @@ function told(summary) {
   const changed = !before || before.version !== summary.version;
   if (changed && page.model) several(null);
   const follows = summary.live && page.following;
+  if (summary.data !== page.data && !summary.failures.length) {
+    // Other data is shown from its beginning to its end.
+    page.data = summary.data;
+    timeline.extent = null;
+  }
   if (!summary.live || page.following || changed) {
     const { extent, view } = timeline;
-    timeline.refresh(summary.extent, true);
+    // Who sees everything goes on to see everything.
+    const all = !summary.live && extent && view && view.from <= extent[0] && view.to > extent[1];
+    timeline.refresh(summary.extent, !all || String(extent) === String(summary.extent));
     if (follows && summary.extent && view && extent && !changed) {
       const shift = summary.extent[1] - extent[1];
       const wide = view.to - view.from;
@@ -352,21 +396,26 @@ $("in").addEventListener("click", () => timeline.view && timeline.zoom(0.5, time
 $("out").addEventListener("click", () => timeline.view && timeline.zoom(2, timeline.cursor));
 $("only").addEventListener("input", soon(() => timeline.refresh(timeline.extent), 200));
 
+const lastWindows = last();
 const pointed = soon(async (row, t) => {
+  const isLast = lastWindows();
   const field = $("at");
   if (document.activeElement !== field) field.placeholder = timeline.text(t);
   if (!$("windows").checked || !row?.predicate || !page.summary?.extent) return timeline.setWindows([]);
   const found = await request(`windows?${query({ predicate: row.predicate, at: t })}`).catch(() => []);
-  timeline.setWindows(found);
+  if (isLast() && $("windows").checked) timeline.setWindows(found);
 }, 60);
 $("windows").addEventListener("change", () => timeline.setWindows([]));
 
+const lastAhead = last();
 const ahead = soon(async () => {
+  const isLast = lastAhead();
   const extent = page.summary?.extent;
   if (!$("ahead").checked || !extent) return timeline.setGhosts([]);
   const at = page.summary.live || timeline.cursor === null ? extent[1] : timeline.cursor;
   try {
     const found = await request(`hypotheses?${query({ at: Math.min(at, extent[1]) })}`);
+    if (!isLast()) return;
     const rows = new Map();
     for (const bar of found) {
       const label = `${bar.label} ?`;
@@ -375,15 +424,19 @@ const ahead = soon(async () => {
     }
     timeline.setGhosts([...rows.values()]);
   } catch (error) {
+    if (!isLast()) return;
     timeline.setGhosts([]);
     status(error.message, true);
   }
 }, 250);
 $("ahead").addEventListener("change", () => ahead());
 
+const lastReason = last();
 async function pick(row, t) {
+  const isLast = lastReason();
   if (row.kind === "ghost") return missing(row, t);
   const found = await request(`atoms?${query({ row: row.id, at: t, only: $("only").value, ...shownModel() })}`);
+  if (!isLast()) return;
   $("atoms").replaceChildren(...found.others.concat(found.holding).map((value) => element("option", { value })));
   const choices = found.holding.length ? found.holding : found.others;
   if (choices.length === 1) return explain(choices[0], t);
@@ -412,6 +465,7 @@ function missing({ label, bars }, t) {
 }
 
 async function explain(atom, at) {
+  const isLast = lastReason();
   page.explained = { atom, at };
   $("atom").value = atom;
   $("at").value = timeline.text(at);
@@ -419,7 +473,9 @@ async function explain(atom, at) {
   let found;
   try {
     found = await request("explain", { atom, at, model });
+    if (!isLast()) return;
   } catch (error) {
+    if (!isLast()) return;
     $("reasons").replaceChildren(element("p", { className: "failure" }, error.message));
     return;
   }
@@ -497,9 +553,12 @@ function moment(text) {
 
 // ---- Several models
 
+const lastModels = last();
 $("models").addEventListener("click", guarded(async () => {
+  const isLast = lastModels();
   const at = timeline.cursor ?? page.summary.extent[1];
-  several(await request(`models?${query({ at })}`));
+  const found = await request(`models?${query({ at })}`);
+  if (isLast()) several(found);
 }));
 
 function several(found) {
@@ -577,17 +636,25 @@ readings(M, N) :- N = count of [5 min] temp(M, _) by M.
 `,
 };
 $("example").addEventListener("click", guarded(async () => {
-  if (!editor.getValue().trim()) editor.setValue(EXAMPLE.program, -1);
+  if (!editor.getValue().trim()) {
+    editor.setValue(EXAMPLE.program, -1);
+    send.never();
+    // The data is read as the program says.
+    check();
+  }
   page.file = { name: EXAMPLE.name, text: EXAMPLE.text };
   $("map").value = EXAMPLE.map;
   await read();
   $("data").open = false;
 }));
 
-async function read() {
-  const found = await request("data", { map: $("map").value, ...page.file });
-  timeline.extent = null;
-  places(found.streams);
+function read() {
+  const data = { map: $("map").value, ...page.file };
+  return inTurn(async () => {
+    const found = await request("data", data);
+    page.wanted = found.wanted;
+    places(found.streams);
+  });
 }
 
 function places(streams) {
@@ -618,6 +685,8 @@ guarded(async () => {
   const state = await request("state");
   page.path = state.path;
   page.saved = state.saved;
+  page.wanted = state.wanted;
+  page.checked = state.text;
   editor.session.setValue(state.text);
   $("map").value = state.map ?? "";
   places(state.streams);
