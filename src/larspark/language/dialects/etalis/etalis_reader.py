@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     | (?P<VARIABLE>[A-Z_][A-Za-z0-9_]*)
     | {NUMBER}
     | {STRING}
-    | (?P<SYMBOL>:-|[()\[\],.:+\-*/|!])
+    | (?P<SYMBOL>:-|[()\[\],;.:+\-*/|!])
     | (?P<UNQUOTED>["'][^\n]*)
     | (?P<OTHER>[^\x00-\x7f]|.)
     """,
@@ -57,6 +57,7 @@ _REFUSED = {
     "prolog": "facts and comparisons stand in `where`",
     "event_multiply": "write one rule for each event",
     "not": "use `(p seq q) cnot r` or `p fnot q`",
+    ";": "write `or` between events, and a rule for each condition",
 }
 _COMPARISONS = {"=<": "<=", "==": "=", "=:=": "=", "\\=": "!=", "\\==": "!=", "=\\=": "!="}
 DEPTH_LIMIT = 40
@@ -124,7 +125,10 @@ class EtalisReader:
                 self._place += 1
         span = span_between(first, self._tokens[self._place - 1])
         if self._text() != ".":
-            self._unexpected("an operator or `.` was expected")
+            hint = (
+                "an operator, such as `and`, is between two events" if self._text() == "," else ""
+            )
+            self._unexpected("an operator or `.` was expected", hint)
         self._place += 1
         self.rules.append(EventRule(head, pattern, window, span))
 
@@ -147,8 +151,12 @@ class EtalisReader:
             if self._text() == "(" and self._text(1) == "[":
                 self._place += 2
                 window = self._properties()
-        if self._text() == "rule:" or (self._text() == "rule" and self._text(1) == ":"):
-            self._place += 1 if self._text() == "rule:" else 2
+        if self._text() == "rule:":
+            self._place += 1
+            return window
+        if self._text() == "rule" and (self._place > start or self._text(1) == ":"):
+            self._place += 1
+            self._expect(":")
             return window
         if self._text() == ":" and self._place > start:
             self._place += 1
@@ -241,6 +249,8 @@ class EtalisReader:
 
     def _condition(self) -> Formula:
         first = self._token()
+        if first.text == "not":
+            self._refuse("L166", "`not` is not supported", first, "write `\\+ fact`")
         if first.type == "NOT":
             self._place += 1
             return Not(self._condition(), self._span(first))
@@ -392,13 +402,13 @@ class EtalisReader:
         self._source.report(code, prefix + message, span, hint)
         raise _NoRuleError
 
-    def _unexpected(self, message: str) -> NoReturn:
+    def _unexpected(self, message: str, hint: str = "") -> NoReturn:
         token = self._peek()
         if token is None:
             self._refuse("L104", f"{message}, and the text ends", self._tokens[-1])
         if token.text in _REFUSED:
             self._refuse("L166", f"`{token.text}` is not supported", token, _REFUSED[token.text])
-        self._refuse("L104", f"{message}, not `{token.text}`", token)
+        self._refuse("L104", f"{message}, not `{token.text}`", token, hint)
 
     def _expect(self, text: str) -> None:
         if self._text() != text:
