@@ -1,5 +1,7 @@
 """`larspark sat`: a stream is found when one of all streams satisfies the formula."""
 
+import re
+import shlex
 from itertools import chain, combinations
 from pathlib import Path
 from random import Random
@@ -64,3 +66,23 @@ def test_what_cannot_be_asked_is_refused(
 def test_a_time_point_outside_of_the_timeline_is_refused() -> None:
     with pytest.raises(lp.LarsparkError, match="L251"):
         lp.satisfy("p", (0, 2), at=5)
+
+
+def test_the_atoms_can_be_ranges_of_integers(tmp_path: Path) -> None:
+    among = ("--timeline", "0,0", "--over", "p(1..2,-1..0)", "--over", 'q("1..2")')
+    no_others = "not p(1,-1) and not p(1,0) and not p(2,0)"
+    found = larspark(tmp_path, "sat", f"some p(X,Y) and some q(Z) and {no_others}", *among)
+    assert found.stdout == '{"t": 0, "atoms": ["p(2,-1)", "q(\\"1..2\\")"]}\n'
+    for wrong, message in (
+        ("p(2..1)", "`p(2..1)` has a range without integers"),
+        ("p(1..99999,1)", "`p(1..99999,1)` stands for more than 10000 atoms"),
+        ("p(1..3.5)", "found `.`"),
+        ("p(a),p(b)", "found `,` after the atom"),
+    ):
+        done = larspark(tmp_path, "sat", "some p(X)", "--timeline", "0,1", "--over", wrong)
+        assert message in done.stderr
+    # The hint can be followed.
+    asked = larspark(tmp_path, "sat", "some p(X)", "--timeline", "0,1")
+    (hint,) = re.findall("as in `(.*)`", asked.stderr)
+    done = larspark(tmp_path, "sat", "some p(X)", "--timeline", "0,1", *shlex.split(hint))
+    assert done.stdout.startswith('{"t": 0, "atoms": ')

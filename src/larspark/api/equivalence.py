@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import TypeGuard
 
+from larspark.api.atom_ranges import atoms_of_ranges
 from larspark.api.program import Program
 from larspark.base.atoms import Atom, Element
 from larspark.base.problems import LarsparkError, Problem
@@ -65,7 +66,7 @@ def equivalent(
     settings = Settings(timeline[0], hindsight=True, until=timeline[1])
     given = list(ground_atoms(background))
     (one, known), (other, more) = (prepare(program, given, settings) for program in programs)
-    named, derived = tuple(dict.fromkeys(ground_atoms(over))), one.derived | other.derived
+    named, derived = tuple(dict.fromkeys(atoms_of_ranges(over))), one.derived | other.derived
     atoms = named or _atoms_of(programs)
     if named and kind == "strong":
         # No rule of the programs may fail for lack of its head.

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from larspark.api.atom_ranges import atoms_of_ranges
 from larspark.api.program import Program, open_session, prepare
 from larspark.api.time_texts import TimeTexts
 from larspark.base.atoms import Atom, Signature
@@ -31,14 +32,15 @@ def satisfy(
 ) -> dict[int, frozenset[Atom]] | None:
     """A stream on the timeline under which a formula holds at `at`, or at the end; None if none.
 
-    The stream consists of the atoms `over`, by default the ground atoms of the formula.
+    The stream consists of the atoms `over`, such as `p(a)` or `p(1..3)`, by default the ground
+    atoms of the formula.
     """
     first, last = timeline
     moment = last if at is None else at
     parsed = parse_formula(formula)
     if parsed.formula is None:
         raise LarsparkError(parsed.problems)
-    atoms = list(dict.fromkeys(ground_atoms(over))) or _ground_atoms_of(parsed.formula)
+    atoms = list(dict.fromkeys(atoms_of_ranges(over))) or _ground_atoms_of(parsed.formula)
     if not first <= moment <= last:
         message = f"the time point {moment} lies outside the timeline, which is [{first}, {last}]"
         raise LarsparkError(Problem("L251", message))
@@ -105,7 +107,7 @@ def _ground_atoms_of(formula: tree.Formula) -> list[Atom]:
             continue
         if any(isinstance(term, Variable | Wildcard | Arithmetic) for term in part.atom.args):
             message = f"`{part.atom}` is not ground, so it is not clear which atoms there are"
-            hint = "name the atoms of the stream, as in `--over 'p(a),p(b)'`"
+            hint = "name the atoms of the stream, as in `--over 'p(a)' --over 'q(1..3)'`"
             raise LarsparkError(Problem("L312", message, part.span, hint))
         found[part.atom] = None
     return list(found)

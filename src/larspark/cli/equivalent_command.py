@@ -52,7 +52,7 @@ def equivalent(
     ] = Kind.DATA,
     over: Annotated[
         list[str] | None,
-        typer.Option(help="An atom that the streams may have; by default those of the programs."),
+        typer.Option(help="An atom of the stream, or `p(1..3)`; by default those of the programs."),
     ] = None,
     limit: Annotated[
         int, typer.Option(min=1, help="The maximum number of streams to look at.")

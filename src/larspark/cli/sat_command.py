@@ -24,7 +24,7 @@ def sat(
     ] = None,
     over: Annotated[
         list[str] | None,
-        typer.Option(help="An atom that the stream may have; by default those of the formula."),
+        typer.Option(help="An atom of the stream, or `p(1..3)`; by default those of the formula."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
