@@ -105,6 +105,20 @@ MESSAGES = (
   hint: compare two values at a time: `1 < X, X < 3`""",
     ),
     (
+        "a(M) :- A = avg V of [2] p(M, V) by M.",
+        """t.lars:1:17: error L104: expected `,`, `.` or `and`, found `V`
+  1 | a(M) :- A = avg V of [2] p(M, V) by M.
+    |                 ^
+  hint: write `avg of V in [5] p(V)`""",
+    ),
+    (
+        "a(N) :- N = count(X).",
+        """t.lars:1:13: error L122: `count(X)` applies a function, and terms have none
+  1 | a(N) :- N = count(X).
+    |             ^^^^^^^^
+  hint: write `count of [5] p(_)` for an aggregate""",
+    ),
+    (
         "a(M) :- 1 < count of [2] p(M, V) where V > 0, V < 3 by M.",
         """t.lars:1:53: error L104: expected `,` or `.`, found `by`
   1 | a(M) :- 1 < count of [2] p(M, V) where V > 0, V < 3 by M.

@@ -24,6 +24,7 @@ from larspark.base.terms import (
 from larspark.language.tokens import Token, span_between
 from larspark.language.tree import AtomFormula, Formula, Some, Truth, Windowed
 from larspark.language.windows import Window
+from larspark.language.words import FUNCTIONS, short_form
 
 # Deeper trees are refused, so that nothing that walks them can overflow its stack.
 MAX_DEPTH = 100
@@ -263,6 +264,8 @@ def _applied(piece: CallPiece) -> Term:
     if name not in _FUNCTIONS:
         message = f"`{piece.text()}` applies a function, and terms have none"
         hint = "the functions of arithmetic are `abs`, `min` and `max`"
+        if name in FUNCTIONS:
+            hint = f"write `{short_form(name)}` for an aggregate"
         piece.report("L122", message, hint)
         return 0
     operation, arity = _FUNCTIONS[name]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from larspark.language.tokens import SYMBOLS, Statement, Token
-from larspark.language.words import FUNCTIONS, WORDS
+from larspark.language.words import FUNCTIONS, WORDS, short_form
 
 # Can the parser go on with this terminal?
 Accepts = Callable[[str], bool]
@@ -125,11 +125,13 @@ def _hint(token: Token, before: Sequence[Token], accepts: Accepts) -> str:
         return "a time stands before its formula, `@T p`, or behind an atom, `p at T`"
     if kind == "HASH" and behind_operand:
         return "a directive starts a statement; the one before may lack its `.`"
+    if before and previous == "NAME" and before[-1].text in FUNCTIONS and behind_operand:
+        return f"write `{short_form(before[-1].text)}`"
     if word in ("v", "V") and behind_operand:
         return "a disjunction is written `a or b`"
     if previous == "OF" and kind == "LSQB":
         function = before[-2].text
-        return f"name what the {function} is of: `{function} of V in [5] p(V)`"
+        return f"name what the {function} is of: `{short_form(function)}`"
     if kind == "NUMBER" and accepts("PLUS"):
         return f"the future of a window has a `+`: `[5,+{word}]`"
     if kind == "NAME" and accepts("STRING"):

@@ -14,3 +14,8 @@ WORDS = {
 FUNCTIONS = ("count", "sum", "min", "max", "avg")
 # Words of aggregates; they are names wherever they do not make one.
 AGGREGATE_WORDS = frozenset((*FUNCTIONS, "of", "in", "where"))
+
+
+def short_form(function: str) -> str:
+    """An example of an aggregate in its short form, for hints."""
+    return f"{function} of [5] p(_)" if function == "count" else f"{function} of V in [5] p(V)"
