@@ -55,7 +55,7 @@ def report_unexpected(statement: Statement, index: int, accepts: Accepts) -> Non
     ):
         message = f"expected {_expected(accepts)}, found `{_shortened(token.text)}`"
         hint = _column_hint(token, before) or _predicate_hint(token, before)
-        hint = hint or _where_hint(token, before) or _hint(token, before, accepts)
+        hint = hint or _short_form_hint(token, before) or _hint(token, before, accepts)
         token.source.report("L104", message, token.span, hint)
 
 
@@ -125,8 +125,6 @@ def _hint(token: Token, before: Sequence[Token], accepts: Accepts) -> str:
         return "a time stands before its formula, `@T p`, or behind an atom, `p at T`"
     if kind == "HASH" and behind_operand:
         return "a directive starts a statement; the one before may lack its `.`"
-    if before and previous == "NAME" and before[-1].text in FUNCTIONS and behind_operand:
-        return f"write `{short_form(before[-1].text)}`"
     if word in ("v", "V") and behind_operand:
         return "a disjunction is written `a or b`"
     if previous == "OF" and kind == "LSQB":
@@ -152,8 +150,15 @@ def _column_hint(token: Token, before: Sequence[Token]) -> str:
     return ""
 
 
-def _where_hint(token: Token, before: Sequence[Token]) -> str:
-    """For conditions of a short form with a comma between them."""
+def _short_form_hint(token: Token, before: Sequence[Token]) -> str:
+    """For `avg V of ...`, and for conditions of a short form with a comma between them."""
+    last = before[-1] if before else token
+    if (
+        last.type == "NAME"
+        and last.text in FUNCTIONS
+        and token.type in ("LSQB", "NAME", "VARIABLE")
+    ):
+        return f"write `{short_form(last.text)}`"
     if token.text != "by" or all(earlier.text != "where" for earlier in before):
         return ""
     return "conditions after `where` are joined by `and`: `where V > 1 and V < 9 by M`"
