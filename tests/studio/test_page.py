@@ -132,6 +132,16 @@ def test_data_is_shown_although_its_answers_come_first(look, tmp_path: Path) -> 
     assert page.run("return timeline.rows.some((row) => row.label === 'hot(m1)')")
 
 
+def test_completion_offers_the_facts_of_the_stream(look) -> None:
+    page = look("#tick 1 min.\n", READINGS)
+    page.answered()
+    page.run("editor.navigateFileEnd(); editor.execCommand('insertstring', 't')")
+    page.until(
+        "const popup = editor.completer?.popup;"
+        "return popup?.isOpen && popup.data.some(({caption}) => caption === 'temp')"
+    )
+
+
 def test_enter_behind_a_word_begins_a_line(look) -> None:
     page = look(PROGRAM, READINGS)
     page.answered()

@@ -1,6 +1,6 @@
 """What a language server answers, in terms of places in the text; no protocol in here."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from larspark.analysis.checked import Checked
@@ -64,8 +64,10 @@ class Suggestion:
     snippet: str = ""
 
 
-def completions(document: Document, line: int, column: int) -> Iterator[Suggestion]:
-    """What may stand at a place."""
+def completions(
+    document: Document, line: int, column: int, stream: Collection[Signature] = ()
+) -> Iterator[Suggestion]:
+    """What may stand at a place; `stream` are the predicates of a stream that is known."""
     before = document.text.split("\n")[line - 1][: column - 1]
     word = before.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
     if word.endswith("#") and "[" not in before[before.rfind("]") + 1 :]:
@@ -79,13 +81,17 @@ def completions(document: Document, line: int, column: int) -> Iterator[Suggesti
     begun = document.own.at(line, column)
     # What is being written is no suggestion, unless it stands elsewhere, too.
     own = begun.name if begun is not None and len(document.occurrences(begun)) == 1 else None
-    for signature in sorted(document.predicates()):
-        if signature == own:
+    written = document.predicates()
+    for signature in sorted(written.union(stream)):
+        if signature == own and signature not in stream:
             continue
         name = name_text(signature.predicate)
         places = ", ".join(f"${{{n}:_}}" for n in range(1, signature.arity + 1))
         snippet = f"{name}({places})" if signature.arity else name
-        yield Suggestion(name, "predicate", document.role(signature).replace("`", ""), snippet)
+        role = document.role(signature).replace("`", "")
+        if signature not in written:
+            role = f"{signature}: facts of the stream"
+        yield Suggestion(name, "predicate", role, snippet)
     for name in _variables_around(document, line):
         yield Suggestion(name, "variable", "variable of this rule")
     for name, text in WORD_HELP.items():

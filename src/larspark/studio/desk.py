@@ -3,12 +3,13 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from larspark import api
+from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.language.formatting import laid_out
 from larspark.language.tree import Program
@@ -280,8 +281,10 @@ def problem_fields(problem: Problem) -> dict[str, Any]:
     }
 
 
-def completion_fields(document: Document, line: int, column: int) -> list[dict[str, str]]:
-    """What may stand at a place."""
+def completion_fields(
+    document: Document, line: int, column: int, stream: Collection[Signature]
+) -> list[dict[str, str]]:
+    """What may stand at a place; `stream` are the predicates of the facts."""
     return [
         {
             "label": found.label,
@@ -289,7 +292,7 @@ def completion_fields(document: Document, line: int, column: int) -> list[dict[s
             "detail": found.detail,
             "snippet": found.snippet,
         }
-        for found in completions(document, line, column)
+        for found in completions(document, line, column, stream)
     ]
 
 

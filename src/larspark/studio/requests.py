@@ -105,7 +105,8 @@ def _program(desk: Desk, fields: Fields, uploads: str) -> Any:
 
 def _complete(desk: Desk, fields: Fields, uploads: str) -> Any:
     line, column = _place(fields)
-    return completion_fields(_document(desk, fields), line, column)
+    stream = {track.signature for track in desk.outcome.facts}
+    return completion_fields(_document(desk, fields), line, column, stream)
 
 
 def _hover(desk: Desk, fields: Fields, uploads: str) -> Any:

@@ -212,7 +212,11 @@ globalThis.LarsTimeline = class LarsTimeline {
   }
 
   fit() {
-    if (this.extent) this.show(this.extent[0], this.extent[1] + 1);
+    if (!this.extent) return;
+    // With a margin, so that the first and the last dot are whole.
+    const [first, last] = [this.extent[0], this.extent[1] + 1];
+    const margin = (last - first) / 60;
+    this.show(first - margin, last + margin);
   }
 
   // The stretch of time that is shown; `to` is where its last time point ends.
@@ -549,7 +553,7 @@ globalThis.LarsTimeline = class LarsTimeline {
       return { step: Math.max(1, Math.round(step)), name: (t) => `${t}`, title: "" };
     }
     const second = 1e6 / micro;
-    const rounds = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400];
+    const rounds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
     rounds.push(...[2, 7, 28, 91, 364].map((days) => days * 86400));
     const fine = [1, 10, 100, 1000, 10000, 1e5].map((n) => n / micro).filter((n) => n >= 1);
     const steps = [...fine, ...rounds.map((n) => n * second)].filter((n) => n >= 1 && n % 1 === 0);
