@@ -264,7 +264,7 @@ def text_of(token: Token) -> str:
 
 # More digits than this are not worth a conversion; sizes and arities have one digit to spare.
 _LONGEST_INTEGER = 19
-_LONGEST_SIZE = 18
+LONGEST_SIZE = 18
 
 
 def number_of(token: Token) -> int | float:
@@ -287,7 +287,7 @@ def whole_number(token: Token) -> int | None:
     if not token.text.isdigit():
         token.source.report("L114", f"`{brief(token.text)}` is not a whole number", token.span)
         return None
-    if len(token.text) > _LONGEST_SIZE:
+    if len(token.text) > LONGEST_SIZE:
         token.source.report("L114", f"`{brief(token.text)}` is too large a number", token.span)
         return None
     return int(token.text)

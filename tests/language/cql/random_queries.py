@@ -30,8 +30,10 @@ class Drawn:
         kind = chance.random()
         width = chance.randint(1, 2)
         if kind < 0.2:
-            word = chance.choice(("UNION", "EXCEPT", "INTERSECT"))
-            text = f"{self.select(width)} {word} {self.select(width)}"
+            text = self.select(width)
+            for _ in range(chance.choice((1, 1, 2))):
+                word = chance.choice(("UNION", "EXCEPT", "INTERSECT"))
+                text = f"{text} {word} {self.select(width)}"
         elif kind < 0.5:
             text = self.grouped(width)
         else:
@@ -56,10 +58,10 @@ class Drawn:
                 return "[RANGE UNBOUNDED]"
             case "ROWS":
                 return f"[ROWS {chance.randint(1, 3)}]"
-        key = chance.choice(self.columns[name])
-        return f"[PARTITION BY {key} ROWS {chance.randint(1, 2)}]"
+        keys = chance.sample(self.columns[name], chance.choice((1, 1, 2)))
+        return f"[PARTITION BY {', '.join(keys)} ROWS {chance.randint(1, 2)}]"
 
-    def sources(self, prefix: str, most: int) -> tuple[str, list[str]]:
+    def sources(self, prefix: str, most: int, joins: bool = False) -> tuple[str, list[str]]:
         """The FROM clause, and the columns with their aliases."""
         texts, columns = [], []
         for number in range(self.chance.randint(1, most)):
@@ -68,6 +70,9 @@ class Drawn:
             window = self.window(name) if name in self.streams else ""
             texts.append(f"{name}{window} AS {alias}")
             columns += [f"{alias}.{column}" for column in self.columns[name]]
+        if joins and len(texts) == 2 and self.chance.random() < 0.2:
+            word = self.chance.choice(("JOIN", "INNER JOIN"))
+            return f"{texts[0]} {word} {texts[1]} ON {self.condition(columns, 1, True)}", columns
         return ", ".join(texts), columns
 
     def value(self, columns: list[str], divides: bool = True) -> str:
@@ -92,8 +97,13 @@ class Drawn:
             return f"NOT {self.condition(columns, depth - 1, nested)}"
         if not nested and kind < 0.65:
             return self.subquery(columns)
+        left, right, other = (self.value(columns) for _ in range(3))
+        if kind < 0.7:
+            return f"{left} {chance.choice(('BETWEEN', 'NOT BETWEEN'))} {right} AND {other}"
+        if kind < 0.75:
+            return f"{left} {chance.choice(('IN', 'NOT IN'))} ({right}, {other})"
         operator = chance.choice(("=", "=", "=", "<>", "<", "<=", ">", ">="))
-        return f"{self.value(columns)} {operator} {self.value(columns)}"
+        return f"{left} {operator} {right}"
 
     def subquery(self, outside: list[str]) -> str:
         chance = self.chance
@@ -111,7 +121,7 @@ class Drawn:
         return f"{self.value(outside, divides=False)} {word} ({query})"
 
     def select(self, width: int) -> str:
-        sources, columns = self.sources("x", 2)
+        sources, columns = self.sources("x", 2, joins=True)
         items = ", ".join(self.value(columns) for _ in range(width))
         where = f" WHERE {self.condition(columns, 2)}" if self.chance.random() < 0.8 else ""
         return f"SELECT DISTINCT {items} FROM {sources}{where}"
@@ -120,17 +130,21 @@ class Drawn:
         chance = self.chance
         sources, columns = self.sources("x", 2)
         where = f" WHERE {self.condition(columns, 1)}" if chance.random() < 0.6 else ""
-        keys = [chance.choice(columns)] if chance.random() < 0.7 else []
+        keys = chance.sample(columns, chance.choice((1, 1, 2))) if chance.random() < 0.7 else []
         items = [*keys[: width - 1]]
         while len(items) < width:
             items.append(self.aggregate(columns))
-        group = f" GROUP BY {keys[0]}" if keys else ""
+            if chance.random() < 0.2:
+                other = chance.choice((self.aggregate(columns), *keys))
+                items[-1] += f" {chance.choice('+-*')} {other}"
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
         having = ""
         if keys and chance.random() < 0.4:
             operator = chance.choice(("=", "<", ">="))
             having = f" HAVING {self.aggregate(columns)} {operator} {chance.choice(VALUES)}"
             if chance.random() < 0.3:
-                having += f" OR {keys[0]} > 0"
+                word = chance.choice(("OR", "AND", "AND NOT"))
+                having += f" {word} {keys[0]} > {self.aggregate(columns)}"
         return f"SELECT {', '.join(items)} FROM {sources}{where}{group}{having}"
 
     def aggregate(self, columns: list[str]) -> str:

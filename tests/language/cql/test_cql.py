@@ -229,6 +229,10 @@ REFUSED = {
     "SELECT a FROM S [RANGE 5 SLIDE 9]": (
         "3:32 L118 the slide leaves time points out: the range has 6"
     ),
+    "SELECT a FROM S [RANGE 99999999999999999 DAYS]": (
+        "3:24 L114 this is too large a number of time points"
+    ),
+    "SELEC a FROM S": "3:1 L104 expected a query, found `SELEC`",
     "SELECT a FROM S [RANGE 5 weeks]": "3:26 L116 `weeks` is no unit of time",
     "SELECT name + 1 FROM R": "3:8 L152 `+` computes with numbers, and this is a text",
     "SELECT a FROM R WHERE name < 3": "3:23 L152 a text is compared with a number",
@@ -276,6 +280,14 @@ def test_all_problems_of_a_script_are_listed_at_once() -> None:
     text = SCHEMA + ";\n".join(queries)
     found = {named(p).partition(" ")[2] for p in parse_program(text, dialect="cql").problems}
     assert {REFUSED[query].partition(" ")[2] for query in queries} <= found
+
+
+def test_a_number_that_is_none_is_reported_once() -> None:
+    for window in ("ROWS 1.5", "RANGE 1 SLIDE 99999999999999999999", "RANGE 1.5"):
+        found = parse_program(
+            f"{SCHEMA}SELECT DISTINCT a FROM S [{window}]", dialect="cql"
+        ).problems
+        assert [problem.code for problem in found] == ["L114"]
 
 
 def test_all_problems_of_a_query_are_listed_at_once() -> None:

@@ -141,6 +141,12 @@ REFUSED = {
     "SELECT ?x FROM STREAM :s [RANGE 1500ms STEP 1s] WHERE { ?x :p ?y }": (
         "2:33 L117 this is no whole number of time points"
     ),
+    "SELECT ?x FROM STREAM :s [RANGE 1.5s STEP 1s] WHERE { ?x :p ?y }": (
+        "2:33 L114 `1.5` is not a whole number"
+    ),
+    "SELECT ?x FROM STREAM :s [RANGE 9999999999999s STEP 1s] WHERE { ?x :p ?y }": (
+        "2:33 L114 `9999999999999` is too large a number"
+    ),
     "SELECT ?x FROM STREAM x:s [RANGE 2s STEP 1s] WHERE { ?x :p ?y }": (
         "2:23 L151 there is no prefix `x:`"
     ),
@@ -168,6 +174,12 @@ def test_what_is_not_supported_is_named_with_its_place(query: str) -> None:
     assert expected in named(found)
     if "over a stream" not in expected:
         assert named(found).startswith(place)
+
+
+def test_a_number_with_a_sign_is_no_property_path() -> None:
+    query = f"SELECT DISTINCT ?x {WINDOW}WHERE {{ ?x :p +2 , -3 ; :q 4 }}"
+    assert "2)" in rules("csparql", query)
+    assert "-3)" in rules("csparql", query)
 
 
 def test_a_translation_is_the_same_each_time() -> None:

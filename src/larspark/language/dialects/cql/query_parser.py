@@ -94,8 +94,12 @@ class _Parser(SourceParser):
             hint = "relations are background data, the same at every time point"
             self._refuse(f"{word.upper()} (relation updates)", self._place(), hint)
             raise Stop
-        first = self._place()
+        first, at = self._place(), self._at
         query = self._query()
+        if isinstance(query, Named) and self._type() and self._peek() not in _TAILS:
+            message = f"expected a query, found `{brief(self._tokens[at].text)}`"
+            self._text.report("L104", message, first, "it begins with `SELECT`")
+            raise Stop
         if key == "vquery":
             return View("", (), query, self._from(first))
         return Answer(query, self._from(first))

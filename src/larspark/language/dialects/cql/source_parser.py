@@ -14,7 +14,7 @@ from larspark.language.dialects.cql.query_tree import (
     WindowClause,
 )
 from larspark.language.source import Source as Text
-from larspark.language.tokens import Token, brief, span_between, whole_number
+from larspark.language.tokens import LONGEST_SIZE, Token, brief, span_between, whole_number
 
 _SECOND = 1_000_000
 _UNITS = {
@@ -133,16 +133,13 @@ class SourceParser(ExpressionParser):
             self._next()
 
     def _positive(self, what: str) -> int:
-        at = self._place()
-        number = self._whole(what)
-        if number == 0:
-            self._text.report("L118", "a window has at least one row", at)
-        return number
-
-    def _whole(self, what: str) -> int:
         if self._type() != "NUMBER":
             self._unexpected(what)
-        return whole_number(self._next()) or 0
+        token = self._next()
+        number = whole_number(token)
+        if number == 0:
+            self._text.report("L118", "a window has at least one row", token.span)
+        return number or 1
 
     def _duration(self, what: str) -> int:
         """A number of time points; with a unit it is converted by the tick."""
@@ -150,7 +147,9 @@ class SourceParser(ExpressionParser):
             self._unexpected(what)
         token = self._next()
         if self._type() != "NAME" or self._peek() == "slide":
-            return whole_number(token) or 0
+            number = whole_number(token)
+            # What is no number has been reported.
+            return 1 if number is None else number
         unit = self._next()
         micros = _UNITS.get(unit.text.lower())
         if micros is None:
@@ -166,4 +165,8 @@ class SourceParser(ExpressionParser):
             message = "this is no whole number of time points"
             hint = f"a time point lasts {self._tick / _SECOND:g} s; `--tick` changes it"
             self._text.report("L117", message, span_between(token, unit), hint)
+        if points >= 10**LONGEST_SIZE:
+            message = "this is too large a number of time points"
+            self._text.report("L114", message, span_between(token, unit))
+            return 1
         return points

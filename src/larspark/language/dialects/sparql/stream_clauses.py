@@ -16,6 +16,7 @@ from larspark.language.dialects.sparql.rdf_query import (
 )
 from larspark.language.query_options import QueryOptions
 from larspark.language.source import Source
+from larspark.language.tokens import LONGEST_SIZE
 
 _SECOND = 1_000_000
 _UNITS = {
@@ -148,8 +149,12 @@ class ClauseReader:
         token = self._peek()
         if token.kind != "NUMBER":
             self._unexpected(what)
-        if self._peek(1).text == "." or len(token.text) > _MAX_DIGITS:
-            self.report("L114", f"`{token.text[:24]}` is not a whole number", token)
+        if self._peek(1).text == ".":
+            text = f"{token.text[:24]}.{self._peek(2).text[:24]}"
+            self.report("L114", f"`{text}` is not a whole number", token)
+            raise StopReading
+        if len(token.text) > _MAX_DIGITS:
+            self.report("L114", f"`{token.text[:24]}` is too large a number", token)
             raise StopReading
         self._next()
         return int(token.text)
@@ -180,6 +185,9 @@ class ClauseReader:
             tick = f"{self._tick / _SECOND:g} s"
             message = f"this is no whole number of time points, which last {tick}"
             self.report("L117", message, first, "`--tick` changes their length")
+        if points >= 10**LONGEST_SIZE:
+            self.report("L114", "this is too large a number of time points", first)
+            return 1
         return max(points, 1)
 
     def _ends_at(self, end: int) -> bool:

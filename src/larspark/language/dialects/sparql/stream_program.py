@@ -111,7 +111,10 @@ class StreamProgram:
             elif token.text == "}" and len(rounds) > 1:
                 rounds.pop()
             rounds[-1] += (token.text == "(") - (token.text == ")")
-            if len(rounds) > 1 and rounds[-1] == 0 and token.text in ("/", "|", "^", "*", "+"):
+            # `+2` is a number.
+            positive = following is not None and following.kind == "NUMBER" and token.text == "+"
+            in_path = token.text in ("/", "|", "^", "*", "+") and not positive
+            if len(rounds) > 1 and rounds[-1] == 0 and in_path:
                 self._refuse("a property path", token, "write the triples of the path")
             after = "" if following is None else following.text
             if token.word in _REFUSED:
