@@ -28,6 +28,8 @@ def problems(text: str) -> list[tuple[str, int, str]]:
         ("∃ x p", "L161", 1, "quantifiers are not supported"),
         ("G p ω", "L161", 5, "infinite words are not supported"),
         ("GF p", "L104", 1, "`GF` is read as a name"),
+        ("G always p", "L104", 3, "`always` is read as a name"),
+        ("p until q", "L104", 3, "an operator was expected, not `until`"),
         ("p U", "L104", 3, "a formula was expected, and the text ends"),
         ("(p", "L104", 1, "`)` was expected, and the text ends"),
         ("p q", "L104", 3, "an operator was expected, not `q`"),
@@ -46,6 +48,16 @@ def problems(text: str) -> list[tuple[str, int, str]]:
 )
 def test_a_problem_has_its_name_and_place(text: str, code: str, column: int, message: str) -> None:
     assert (code, column, message) in problems(text)
+
+
+def test_words_of_other_notations_are_named_with_the_operator() -> None:
+    for text, hint in (
+        ("GF p", "write `G F`"),
+        ("eventually p", "write `F`"),
+        ("p until q", "write `U`"),
+    ):
+        assert [p.hint for p in parse_program(text, dialect="ltl").problems] == [hint]
+    assert parse_program("next := once & always", dialect="ltl").problems == ()
 
 
 def test_all_problems_are_reported_at_once() -> None:

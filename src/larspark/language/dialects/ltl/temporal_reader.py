@@ -75,6 +75,19 @@ _BINARY: dict[str, BinaryOperator] = {
     "B": "B",
 }
 _OPERATORS = frozenset((*_UNARY, *_BINARY))
+# Words of other notations, which are names here.
+_WORDS_ELSEWHERE = {
+    **dict.fromkeys(("always", "globally"), "G"),
+    **dict.fromkeys(("eventually", "finally"), "F"),
+    **dict.fromkeys(("yesterday", "previously"), "Y"),
+    "next": "X",
+    "once": "O",
+    "historically": "H",
+    "until": "U",
+    "release": "R",
+    "releases": "R",
+    "since": "S",
+}
 _PAST: dict[str, str] = {"X": "Y", "F": "O", "G": "H", "U": "S", "R": "T", "W": "B", "WX": "Z"}
 _WORD_OPERATORS = {"&": "AND", "|": "OR", "!": "NOT"}
 
@@ -339,8 +352,10 @@ class _Reader:
             self._refuse("L161", f"the quantifier `{text}` is not supported", token, hint)
         if after is not None and after.text == "[" and text[-1] == "_" and text[:-1] in _OPERATORS:
             self._refuse_interval(token)
-        if starts and len(text) > 1 and all(letter in _UNARY for letter in text):
-            hint = f"write `{' '.join(text)}`"
+        letters = " ".join(text) if all(letter in _UNARY for letter in text) else ""
+        meant = _WORDS_ELSEWHERE.get(text, letters)
+        if starts and len(text) > 1 and meant:
+            hint = f"write `{meant}`"
             self._refuse("L104", f"`{text}` is read as a name", token, hint)
 
     def _refuse_interval(self, token: Token) -> None:
@@ -370,7 +385,9 @@ class _Reader:
         if token.type == "FOREIGN":
             what = "infinite words are" if token.text == "ω" else "quantifiers are"
             self._refuse("L161", f"{what} not supported", token, "streams are finite and ground")
-        self._refuse("L104", f"{message}, not `{token.text if token else ''}`", token)
+        text = token.text if token else ""
+        hint = f"write `{_WORDS_ELSEWHERE[text]}`" if text in _WORDS_ELSEWHERE else ""
+        self._refuse("L104", f"{message}, not `{text}`", token, hint)
 
     def _refuse(self, code: str, message: str, token: Token | None, hint: str = "") -> NoReturn:
         span = Span(self._source.name, 1, 1, 1, 2) if token is None else token.span
