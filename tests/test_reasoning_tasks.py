@@ -85,3 +85,37 @@ def test_too_many_atoms_have_to_be_chosen_from() -> None:
     program = "p(X, Y, Z) :- q(X, Y, Z), r(a1), r(a2), r(a3), r(a4)."
     with pytest.raises(lp.LarsparkError, match="L254"):
         lp.equivalent(program, program, (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("F p", "!G !p", True),
+        # At the end of each prefix, `p` has been once.
+        ("F p", "O p", True),
+        ("F p & F q", "F (p & F q) | F (q & F p)", True),
+        ("F p & F q", "F (p & F q)", False),
+        ("X p", "WX p", False),
+    ],
+)
+def test_formulas_that_are_read_without_hindsight_are_compared(
+    one: str, other: str, same: bool
+) -> None:
+    programs = [lp.Program.parse(text, dialect="ltl") for text in (one, other)]
+    found = lp.equivalent(*programs, (0, 2))
+    assert bool(found) is same
+    if found.stream is not None and found.at is not None:
+        # A run says the same at this time point.
+        elements = [(t, atom) for t, atoms in found.stream.items() for atom in atoms]
+        stream = lp.Stream.of([*elements, (found.at, None)])
+        answers = [lp.run(program, stream, start=0, to=found.at) for program in programs]
+        holds = [[found.at in (row["from"], row["to"]) for row in a.to_pylist()] for a in answers]
+        assert any(holds[0]) is not any(holds[1])
+
+
+def test_formulas_with_and_without_hindsight_are_not_compared() -> None:
+    now = lp.Program.parse("F p", dialect="ltl")
+    each = lp.Program.parse("F p", dialect="ltl", reading="each")
+    assert lp.equivalent(each, each, (0, 1))
+    with pytest.raises(lp.LarsparkError, match="L413"):
+        lp.equivalent(now, each, (0, 1))

@@ -63,7 +63,8 @@ def equivalent(
     read = [Program.parse(p) if isinstance(p, str) else p for p in (first, second)]
     # Further rules may use what is not shown.
     programs = [replace(p.syntax, shows=None) if kind == "strong" else p.syntax for p in read]
-    settings = Settings(timeline[0], hindsight=True, until=timeline[1])
+    hindsight = all(program.hindsight is not False for program in programs)
+    settings = Settings(timeline[0], hindsight, timeline[1] if hindsight else None)
     given = list(ground_atoms(background))
     (one, known), (other, more) = (prepare(program, given, settings) for program in programs)
     named, derived = tuple(dict.fromkeys(atoms_of_ranges(over))), one.derived | other.derived
@@ -72,7 +73,8 @@ def equivalent(
         # No rule of the programs may fail for lack of its head.
         more_atoms = (atom for atom in _atoms_of(programs) if atom.signature in derived)
         atoms = tuple(dict.fromkeys((*named, *more_atoms)))
-    found = compare(Pair(one, other, known | more), kind, atoms, timeline, limit)
+    pair = Pair(one, other, known | more, hindsight)
+    found = compare(pair, kind, atoms, timeline, limit)
     counts = found.atoms, found.streams, found.largest, found.complete
     difference = found.difference
     if difference is None:
@@ -87,7 +89,8 @@ def equivalent(
     answers = []
     for program in programs:
         checked, _ = prepare(replace(program, rules=(*program.rules, *rules)), given, settings)
-        answers.append(derived_atoms(checked, known | more, stream, facts, timeline, t))
+        seen = pair.timeline_at(t, timeline)
+        answers.append(derived_atoms(checked, known | more, stream, facts, seen, t))
     context = [tree.Rule(_pinned(fact)) for fact in facts] + rules
     return Equivalence(
         _by_time(stream),

@@ -27,11 +27,19 @@ Derived: TypeAlias = frozenset[Element]
 
 
 class Pair(NamedTuple):
-    """Two programs, with the background data of both."""
+    """Two programs, with the background data of both.
+
+    Without hindsight, they see the stream and the timeline up to the evaluation time alone.
+    """
 
     first: Checked
     second: Checked
     background: frozenset[Atom]
+    hindsight: bool = True
+
+    def timeline_at(self, t: int, timeline: tuple[int, int]) -> tuple[int, int]:
+        """The timeline that the programs see at a time point."""
+        return timeline if self.hindsight else (timeline[0], t)
 
 
 class Difference(NamedTuple):
@@ -75,7 +83,11 @@ def compare(
             stream = tuple(e for e in found if e.atom.signature in data)
             facts = tuple(e for e in found if e.atom.signature not in data)
             for t in points:
-                difference = _difference(pair, kind, stream, facts, timeline, t)
+                seen = pair.timeline_at(t, timeline)
+                if any(element.t > seen[1] for element in found):
+                    # What can be seen of it has been looked at.
+                    continue
+                difference = _difference(pair, kind, stream, facts, seen, t)
                 if difference is not None:
                     return Comparison(difference, chosen, looked, size, complete=False)
     return Comparison(None, chosen, looked, len(elements), complete=True)
