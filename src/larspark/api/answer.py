@@ -18,8 +18,11 @@ from larspark.feeds.time_format import TimeValue
 from larspark.run.protocol import Changed
 from larspark.show.notebook import answer_html
 
-# After so many answers those that are still in use get a set of atoms of their own.
+# Answers still in use after so many others, or so much change, are cut off from later ones, but
+# never the last few: a loop holds one of them.
 _KEPT_TOGETHER = 256
+_CHANGED_TOGETHER = 1 << 13
+_RECENT = 8
 # More changes than this, and many more than there are atoms, are not worth being applied.
 _MANY = 10_000
 
@@ -36,7 +39,9 @@ class Difference:
         self.added = now - before
         self.removed = before - now
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """How much changed."""
         return len(self.added) + len(self.removed)
 
     def texts(self) -> tuple[pa.Array, int]:
@@ -75,22 +80,24 @@ class _AtomSet(AbstractSet[Atom]):
 class ChangedAtoms(_AtomSet):
     """Atoms that began or ceased to hold; hashed only when one is looked up."""
 
-    __slots__ = ("_atoms", "_hashed")
+    __slots__ = ("_atoms",)
 
     def __init__(self, atoms: Collection[Atom]) -> None:
         self._atoms = atoms
-        self._hashed: frozenset[Atom] | None = None
 
     def __contains__(self, atom: object) -> bool:
-        if self._hashed is None:
-            self._hashed = frozenset(self._atoms)
-        return atom in self._hashed
+        if not isinstance(self._atoms, frozenset):
+            self._atoms = frozenset(self._atoms)
+        return atom in self._atoms
 
     def __iter__(self) -> Iterator[Atom]:
         return iter(self._atoms)
 
     def __len__(self) -> int:
         return len(self._atoms)
+
+
+_NOTHING = ChangedAtoms(())
 
 
 class HoldingAtoms(_AtomSet):
@@ -111,16 +118,6 @@ class HoldingAtoms(_AtomSet):
         return len(self._answer.known_atoms())
 
 
-class _Link:
-    """What changed at a time point, and the link of the next one: old answers go back by it."""
-
-    __slots__ = ("changed", "following")
-
-    def __init__(self, changed: Changed) -> None:
-        self.changed = changed
-        self.following: _Link | None = None
-
-
 class Output:
     """The atoms that hold at the last answer, kept up to date as far as somebody reads them.
 
@@ -133,8 +130,11 @@ class Output:
         self._atoms: set[Atom] | None = None
         self._changes: list[Changed] = []
         self._size = 0
-        self._last: _Link | None = None
-        self._answers: list[ref[Answer]] = []
+        self._last: Answer | None = None
+        # Answers lead to later ones: as far as this one, if it is in use. How many came after it,
+        # and how much changed.
+        self._joint: ref[Answer] | None = None
+        self._count = self._changed = 0
         # What other rules changed since the last answer.
         self._rules: Difference | None = None
 
@@ -147,20 +147,21 @@ class Output:
         if self._rules is not None:
             changed = _Both(self._rules, changed)
             self._rules = None
-        link = _Link(changed)
+        answer = Answer(t, changed, None, self)
         if self._last is not None:
-            self._last.following = link
-        self._last = link
-        answer = Answer(t, changed, None, self, link)
-        size = len(changed) if self._atoms is not None else 0
-        if size and self._atoms is not None:
-            self._changes.append(changed)
-            self._size += size
-            if not several and self._size > _MANY + 8 * len(self._atoms):
-                self._atoms, self._changes, self._size = None, [], 0
-        self._answers.append(ref(answer))
-        if len(self._answers) > _KEPT_TOGETHER:
-            self.separate()
+            self._last._following = answer
+        self._last = answer
+        self._count += 1
+        size = changed.size
+        if size:
+            self._changed += size
+            if self._atoms is not None:
+                self._changes.append(changed)
+                self._size += size
+                if not several and self._size > _MANY + 8 * len(self._atoms):
+                    self._atoms, self._changes, self._size = None, [], 0
+        if self._count >= _KEPT_TOGETHER or self._changed > _CHANGED_TOGETHER:
+            self._separate(answer)
         return answer
 
     def replaced(self, before: AbstractSet[Atom]) -> None:
@@ -168,33 +169,28 @@ class Output:
         self._atoms, self._changes, self._size = set(before), [], 0
         self._rules = Difference(before, self._holding())
 
-    def separate(self) -> None:
-        """Give the older answers in use atoms of their own.
-
-        The newer half is left alone: a loop still holds the answer before the last one.
-        """
-        half = len(self._answers) // 2
-        older, self._answers = self._answers[:half], self._answers[half:]
-        for each in older:
-            answer = each()
-            if answer is not None:
-                answer.keep_atoms()
-
-    def atoms_at(self, link: _Link) -> AbstractSet[Atom]:
+    def atoms_at(self, answer: "Answer") -> AbstractSet[Atom]:
         """The atoms of an answer; those of the last one change with the next answer."""
-        now = self._current()
-        if link is self._last:
-            return now
+        if answer is self._last:
+            return self._current()
         later: list[Changed] = []
-        following = link.following
-        while following is not None:
-            later.append(following.changed)
-            following = following.following
-        atoms = set(now)
+        while answer._following is not None:
+            answer = answer._following
+            later.append(answer._changed)
+        atoms = set(answer.known_atoms())
         for changed in reversed(later):
             atoms.difference_update(changed.added)
             atoms.update(changed.removed)
         return frozenset(atoms)
+
+    def _separate(self, last: "Answer") -> None:
+        """Let old answers in use lead to one that has atoms of its own, and not further."""
+        if self._count < _RECENT:
+            return
+        joint = None if self._joint is None else self._joint()
+        if joint is not None:
+            joint.known_atoms()
+        self._joint, self._count, self._changed = ref(last), 0, 0
 
     def _current(self) -> set[Atom]:
         if self._atoms is None:
@@ -212,7 +208,7 @@ class Answer:
     `t` is a timestamp where time points were given as timestamps.
     """
 
-    __slots__ = ("__weakref__", "_atoms", "_changed", "_output", "link", "t")
+    __slots__ = ("__weakref__", "_atoms", "_changed", "_following", "_output", "t")
 
     def __init__(
         self,
@@ -220,24 +216,26 @@ class Answer:
         changed: Changed,
         atoms: AbstractSet[Atom] | None = None,
         output: Output | None = None,
-        link: _Link | None = None,
     ) -> None:
         self.t = t
         self._changed = changed
         # Without an output these are all there are.
         self._atoms = atoms
         self._output = output
-        self.link = link
+        # The answer after this one, as long as its atoms follow from those of later ones.
+        self._following: Answer | None = None
 
     @property
     def added(self) -> AbstractSet[Atom]:
         """The atoms that hold now and did not at the previous answer."""
-        return ChangedAtoms(self._changed.added)
+        added = self._changed.added
+        return ChangedAtoms(added) if added else _NOTHING
 
     @property
     def removed(self) -> AbstractSet[Atom]:
         """The atoms that held at the previous answer and do not now."""
-        return ChangedAtoms(self._changed.removed)
+        removed = self._changed.removed
+        return ChangedAtoms(removed) if removed else _NOTHING
 
     @property
     def atoms(self) -> AbstractSet[Atom] | None:
@@ -246,16 +244,12 @@ class Answer:
 
     def known_atoms(self) -> AbstractSet[Atom]:
         """The atoms that hold, as a set that may change when the reasoner advances."""
-        if self._output is not None and self.link is not None:
-            found = self._output.atoms_at(self.link)
+        if self._output is not None:
+            found = self._output.atoms_at(self)
             if isinstance(found, frozenset):
-                self._atoms, self._output, self.link = found, None, None
+                self._atoms, self._output, self._following = found, None, None
             return found
         return self._atoms or frozenset()
-
-    def keep_atoms(self) -> None:
-        """Copy the atoms, which otherwise change with the next answer."""
-        self.known_atoms()
 
     def table(self) -> pa.Table:
         """What changed, as a table: the time point, the atom as text, and if it was added."""

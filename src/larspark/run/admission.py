@@ -3,7 +3,7 @@
 Batches are taken or refused as a whole: a refused batch leaves nothing behind.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from larspark.analysis.checked import Checked
 from larspark.base.arrow_numpy import numpy_array
 from larspark.base.atoms import Atom, Signature
-from larspark.base.facts import AnyBatch, ColumnBatch, PointBatch, Row, RowBatch, Segment
+from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.state import FURTHEST
 
@@ -69,20 +69,18 @@ class Admission:
         self.next_seq += len(batch)
         return Admitted(batch, given)
 
-    def admit_atoms(self, t: int, atoms: Sequence[Atom]) -> PointBatch | None:
-        """The batch of atoms at t, in less time than `admit`; None if that has to decide."""
+    def admits_at(self, t: int) -> bool:
+        """Is what comes at t in order, and all that the engine gets? If not, `admit` decides."""
         latest, start = self.latest, self.start
         in_order = latest is not None and latest <= t <= FURTHEST and t != self.answered
-        if not in_order or self.own or start is None or t < start:
-            return None
+        return in_order and not self.own and start is not None and start <= t
+
+    def check_atoms(self, atoms: Iterable[Atom]) -> None:
+        """Refuse atoms of predicates that must not be in the stream."""
         checked = self._checked
         for predicate, args in atoms:
             if (predicate, len(args)) not in checked:
                 self._check_predicate(Signature(predicate, len(args)))
-        batch = PointBatch(t, atoms, self.next_seq)
-        self.latest = t
-        self.next_seq += len(atoms)
-        return batch
 
     def reached(self, latest: int | None) -> None:
         """Time has come to a time point, which may lie behind an earlier one."""

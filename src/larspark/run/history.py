@@ -1,10 +1,12 @@
 """What arrived and can still be seen, kept for explanations and for other rules."""
 
 import json
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import repeat, takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +14,12 @@ from numpy.typing import NDArray
 
 from larspark.analysis.checked import Lookback
 from larspark.base.atoms import Atom
-from larspark.base.facts import AnyBatch, Row, RowBatch
+from larspark.base.facts import AnyBatch, PointBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.state import atom_fields, atom_of, byte_array, optional_time, time_of
+
+# So many time points at least lie as they came before it is looked which of them can be forgotten.
+_PATIENCE = 64
 
 
 class _Kept:
@@ -65,11 +70,17 @@ class History:
         self._start = start
         self._heard: int | None = None
         self._batches: deque[_Kept] = deque()
+        # What came after the batches, as time points, atoms and numbers of arrival: made into
+        # batches when somebody looks. Until then the last answer at its time is noted.
+        self._points: list[tuple[int, Sequence[Atom], int]] = []
+        self._patience = _PATIENCE
+        self._answered: int | None = None
         self._forgotten: int | None = None
         self.look_back(lookback)
 
     def look_back(self, lookback: Lookback) -> None:
         """From now on keep what a program with this lookback can see."""
+        self._settle()
         self._lookback = lookback
         self._time, self._tuples = lookback.time, lookback.tuples
         if self.keep is not None:
@@ -95,16 +106,51 @@ class History:
 
     def copy(self) -> "History":
         """A copy for an independent run."""
+        self._settle()
         other = copy(self)
-        other._batches = self._batches.copy()
+        other._batches, other._points = self._batches.copy(), []
         return other
 
     @property
     def seen(self) -> Seen:
+        self._settle()
         return Seen(self._start, self._heard, self._forgotten)
+
+    def append_point(self, t: int, atoms: Sequence[Atom], seq: int, answered: int | None) -> None:
+        """Take in what happened at t; the same as a batch of these atoms, in less time."""
+        if self._time is None or self._tuples != 0 or self._heard is None:
+            self.append(PointBatch(t, atoms, seq), answered)
+            return
+        points = self._points
+        if atoms:
+            points.append((t, atoms, seq))
+        self._answered = answered
+        if len(points) > self._patience:
+            self._forget_points()
+            self._patience = 2 * len(points) + _PATIENCE
+
+    def _forget_points(self) -> None:
+        """Forget what no window sees after the last answer, most of it before it is a batch."""
+        self._forget(self._answered)
+        if self._batches or self._answered is None or self._time is None:
+            return
+        points = self._points
+        gone = bisect_left(points, self._answered - self._time, key=itemgetter(0))
+        if gone:
+            self.forget_up_to(points[gone - 1][0])
+            del points[:gone]
+
+    def _settle(self) -> None:
+        """Forget what no window sees, and make batches of the rest of what came after them."""
+        self._forget_points()
+        if self._points:
+            points, self._points, self._patience = self._points, [], _PATIENCE
+            self._batches.extend(_Kept(PointBatch(*point), 0) for point in points)
+            self._held += sum(len(atoms) for _, atoms, _ in points)
 
     def append(self, batch: AnyBatch, answered: int | None) -> None:
         """Take a batch in, and drop those that no window sees after `answered`."""
+        self._settle()
         last_t, batches = batch.last_t, self._batches
         if last_t is None:
             return
@@ -119,6 +165,11 @@ class History:
                 gone = batches.popleft().batch
                 self._held -= len(gone)
                 self.forget_up_to(gone.last_t)
+        self._forget(answered)
+
+    def _forget(self, answered: int | None) -> None:
+        """Drop the batches that no window sees after `answered`."""
+        batches = self._batches
         if answered is None or self._time is None or self._tuples is None or not batches:
             return
         floor, first_t = answered - self._time, batches[0].batch.last_t
@@ -152,6 +203,7 @@ class History:
 
     def sees_all(self, at: int, lookback: Lookback) -> bool:
         """Whether everything is here that a program with this lookback can see at a time point."""
+        self._settle()
         if self._forgotten is None:
             return True
         if lookback.time is None or lookback.tuples is None:
@@ -165,6 +217,7 @@ class History:
 
     def rows(self) -> Iterator[Row]:
         """The elements that are kept, in arrival order."""
+        self._settle()
         return (row for kept in self._batches for row in kept.batch.rows())
 
     def elements(self) -> Iterator[tuple[int, Atom]]:

@@ -68,11 +68,12 @@ class Changed(Protocol):
     @property
     def removed(self) -> Collection[Atom]: ...
 
+    @property
+    def size(self) -> int:
+        """About how much changed; 0 if nothing did."""
+
     def texts(self) -> tuple[pa.Array, int]:
         """The texts of what begins to hold, whose number is returned, and of what ends after it."""
-
-    def __len__(self) -> int:
-        """About how much changed; 0 if nothing did."""
 
 
 class Step(Changed, Protocol):
@@ -153,6 +154,15 @@ class Engine(Protocol):
 
 class StepEngine(Engine, Protocol):
     """An engine that says what changed, and runs a time point in one call; see `SteppedAnswers`."""
+
+    def take(
+        self, t: int, atoms: Sequence[Atom], seq: int, check: Callable[[Iterable[Atom]], None]
+    ) -> bool:
+        """Take in what happens at the next time point; False if `append` has to be called instead.
+
+        The atoms are numbered from `seq` on. `check` refuses those that must not be in the stream:
+        nothing is taken in then.
+        """
 
     def step(self, t: int) -> Step | None:
         """What changes at the next time point; None if `advance` has to be called instead."""

@@ -173,18 +173,20 @@ class Session:
         """Warnings about data that the program does not handle."""
         return list(self.engine.warnings) or self._diagnostics.warnings()
 
-    def append_atoms(self, t: int, atoms: Sequence[Atom]) -> PointBatch:
+    def append_atoms(self, t: int, atoms: Sequence[Atom]) -> None:
         """Take in what happened at t; the same as a batch of these atoms, in less time."""
         with self.lock:
-            batch = self._admission.admit_atoms(t, atoms)
-            if batch is None:
-                batch = PointBatch(t, atoms, self._admission.next_seq)
-                self.append(batch)
-                return batch
-            self.engine.append(batch)
+            admission, stepping = self._admission, self.stepping
+            if not admission.admits_at(t):
+                self.append(PointBatch(t, atoms, admission.next_seq))
+                return
+            seq, check = admission.next_seq, admission.check_atoms
+            if stepping is None or not stepping.take(t, atoms, seq, check):
+                check(atoms)
+                self.engine.append(PointBatch(t, atoms, seq))
+            admission.latest, admission.next_seq = t, seq + len(atoms)
             if self.history is not None:
-                self.history.append(batch, self.answered)
-            return batch
+                self.history.append_point(t, atoms, seq, admission.answered)
 
     @_alone
     def append(self, batch: AnyBatch) -> None:
@@ -200,14 +202,12 @@ class Session:
         None means that nothing happened and `advance` is needed. The caller holds the lock.
         """
         engine, admission = self.stepping, self._admission
-        latest = admission.latest
-        if engine is None or latest is None or admission.own or t > FURTHEST:
+        if engine is None or admission.own or t > FURTHEST:
             return None
         changes = engine.step(t)
         if changes is not None:
             admission.answered = t
-            if latest < t:
-                admission.latest = t
+            admission.reached(t)
         return changes
 
     @_alone

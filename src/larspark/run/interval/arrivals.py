@@ -1,13 +1,13 @@
 """The input of the network: elements coded, in order of time, held until their time point."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, RowBatch
-from larspark.run.interval.interning import INTEGER_LIMIT, TAG_BITS, Constants
+from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels.layout import FOREVER, FROM, Ints
 from larspark.run.interval.kernels.scan import TIME
 from larspark.run.interval.kernels.select import first_arrivals, pin
@@ -130,28 +130,6 @@ class Arrivals:
             check_chunk(rows, order, signature, self._constants.values)
         self._chunks = {signature: [chunk] for signature, chunk in chunks.items()}
         self.latest = latest
-
-
-def records_of(
-    atoms: Sequence[Atom], numbers: Mapping[tuple[str, int], int], constants: Constants
-) -> list[int]:
-    """The atoms as records, one after another: the number of the predicate, codes of arguments.
-
-    Atoms of predicates without a number are left out: no rule reads them.
-    """
-    records: list[int] = []
-    add, code = records.append, constants.code
-    for predicate, args in atoms:
-        number = numbers.get((predicate, len(args)))
-        if number is None:
-            continue
-        add(number)
-        for arg in args:
-            if type(arg) is int and -INTEGER_LIMIT < arg < INTEGER_LIMIT:
-                add(arg << TAG_BITS)
-            else:
-                add(code(arg))  # type: ignore[arg-type]
-    return records
 
 
 def _joined(chunks: list[Chunk]) -> Chunk:

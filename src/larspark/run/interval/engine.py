@@ -1,6 +1,6 @@
 """The interval engine: stratified programs, whose atoms hold over intervals of time."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 from weakref import ref
 
@@ -19,7 +19,6 @@ from larspark.run.interval.arrivals import (
     Source,
     distinct_elements,
     one_by_one,
-    records_of,
     slices,
     split_times,
     stretches,
@@ -77,8 +76,8 @@ class IntervalEngine(ListedModels):
         self._driver: TickDriver | None = None
         self._waiting_driver: TickDriver | None = None
         self._has_looked = False
-        # The atoms of the next time point, which go to the driver as they are.
-        self._point: PointBatch | None = None
+        # The atoms of the next time point that the driver took, with the number of the first one.
+        self._point: tuple[int, Sequence[Atom], int] | None = None
 
     def __deepcopy__(self, memo: dict[int, object]) -> "IntervalEngine":
         other = IntervalEngine(self._checked, self._background, self._settings)
@@ -100,13 +99,22 @@ class IntervalEngine(ListedModels):
         if self._settings.hindsight and self._network is not None and len(batch):
             message = "with hindsight every element has to be there before the first answer"
             raise LarsparkError(Problem("L402", message))
-        if type(batch) is PointBatch and self._is_next(batch.t):
-            self._point = batch
-            return
         self._queue_point()
         first = self._arrivals.append(batch)
         if self._start is None:
             self._start = first
+
+    def take(
+        self, t: int, atoms: Sequence[Atom], seq: int, check: Callable[[Iterable[Atom]], None]
+    ) -> bool:
+        """Take in what happens at the next time point, if that is run in one call."""
+        driver, arrivals = self._driver, self._arrivals
+        if driver is None or self._answered != t - 1 or self._point or not arrivals.is_empty:
+            return False
+        driver.take(atoms, check)
+        self._point = (t, atoms, seq)
+        arrivals.latest = t
+        return True
 
     def import_derived(
         self,
@@ -176,7 +184,7 @@ class IntervalEngine(ListedModels):
         """Let single time points be run in one call from now on, if that is possible."""
         if not self._has_looked:
             self._has_looked = True
-            self._waiting_driver = tick_driver(network) if self._is_plain else None
+            self._waiting_driver = tick_driver(network, self._constants) if self._is_plain else None
         if self._waiting_driver is not None and self._waiting_driver.is_ready():
             self._driver, self._waiting_driver = self._waiting_driver, None
 
@@ -185,17 +193,12 @@ class IntervalEngine(ListedModels):
         """Does the timeline end with the evaluation time, and does the engine run alone?"""
         return self._exchange is None and self._settings.until is None and not self._settings.push
 
-    def _is_next(self, t: int) -> bool:
-        """Will the driver run this time point, and does nothing wait for it yet?"""
-        driver, answered = self._driver, self._answered
-        free = driver is not None and self._point is None and self._arrivals.is_empty
-        return free and answered is not None and t == answered + 1
-
     def _queue_point(self) -> None:
         """Let the atoms of the next time point wait with everything else that arrives."""
         point, self._point = self._point, None
-        if point is not None:
-            self._arrivals.append(point)
+        if point is not None and self._driver is not None:
+            self._driver.take_back()
+            self._arrivals.append(PointBatch(*point))
 
     def step(self, t: int) -> TickChanges | None:
         """What changes at the next time point, run in one call; None if that is impossible."""
@@ -204,28 +207,24 @@ class IntervalEngine(ListedModels):
             return None
         if self._latest_answers is not None:
             self._close_answers()
-        network, point = driver.network, self._point
+        network, arrivals = driver.network, self._arrivals
         outputs = network.outputs
-        if not self._steps % _HOUSEKEEPING:
-            self._forget_constants()
-            network.expire()
-        self._steps += 1
         if outputs.expired_upto != t - 1:
             outputs.expire(t - 1)
-        size = 0
-        if point is not None:
+        if self._point is not None:
             self._point = None
-            self._arrivals.latest = t
-            records = records_of(point.atoms, driver.numbers, self._constants)
-            size = driver.pack(records)
-        elif not self._arrivals.is_empty:
-            for signature, chunk in self._arrivals.take(t).items():
+        elif not arrivals.is_empty:
+            for signature, chunk in arrivals.take(t).items():
                 driver.give(signature, chunk.rows)
-        network.move_one(t)
-        flat = driver.run(t, size)
+        changes = driver.run(t)
         outputs.expired_upto = t
         self._answered = t
-        return TickChanges(t, flat, driver.outputs, self._constants.values)
+        self._steps += 1
+        if not self._steps % _HOUSEKEEPING:
+            # Not sooner: codes of the facts that were taken are in no row.
+            self._forget_constants()
+            network.expire()
+        return changes
 
     def holding(self) -> frozenset[Atom]:
         """The atoms that hold at the time point up to which was answered."""
@@ -348,6 +347,8 @@ class IntervalEngine(ListedModels):
         codes += [chunk.rows for chunk in self._arrivals.waiting().values()]
         codes += [] if self._exchange is None else self._exchange.codes()
         constants.forget(codes)
+        if self._driver is not None:
+            self._driver.records.forget()
 
     def _begin(self, t: int) -> Network:
         """The timeline begins, now that it is known when."""

@@ -45,11 +45,11 @@ class Constants:
     [-7, 21.5, 'a1', 4611686018427387904]
     """
 
-    __slots__ = ("_free", "_known", "_lazy", "_list", "_vacant", "diagnostics", "own", "patience")
+    __slots__ = ("_free", "_lazy", "_list", "_vacant", "diagnostics", "own", "patience", "places")
 
     def __init__(self) -> None:
         # Where constants are; beside a table of texts, only those that were met one by one.
-        self._known: dict[Constant, int] = {}
+        self.places: dict[Constant, int] = {}
         # Constants by place: a list at first, and later with a table of texts. Answers keep a
         # reference to either; both only grow, and are replaced when places are reused.
         self._list: list[Constant] = []
@@ -76,17 +76,20 @@ class Constants:
         if type(value) is int and -INTEGER_LIMIT < value < INTEGER_LIMIT:
             return value << TAG_BITS
         if type(value) is str:
-            place = self._known.get(value)
-            return (self._place(value) if place is None else place) << TAG_BITS | TABLE
+            place = self.places.get(value)
+            return (self.new_place(value) if place is None else place) << TAG_BITS | TABLE
         if isinstance(value, float):
+            if value.is_integer() and abs(value) <= _EXACT_FLOAT:
+                # An atom that was made by hand may have it.
+                return int(value) << TAG_BITS
             bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
             exponent = ((bits >> _MANTISSA_BITS) & 0x7FF) - _EXPONENT_BIAS
             if 0 <= exponent < _EXPONENT_COUNT:
                 sign = -1 if bits < 0 else 0
                 squeezed = (sign << 61) | exponent << _MANTISSA_BITS | bits & _MANTISSA
                 return squeezed << TAG_BITS | FLOAT
-        place = self._known.get(value)
-        return (self._place(value) if place is None else place) << TAG_BITS | TABLE
+        place = self.places.get(value)
+        return (self.new_place(value) if place is None else place) << TAG_BITS | TABLE
 
     def code_term(self, term: Term) -> int:
         """The code of a term that has to be a constant."""
@@ -94,27 +97,33 @@ class Constants:
             raise TypeError(f"{term!r} is no constant")
         return self.code(term)
 
-    def _place(self, value: Constant) -> int:
-        if self._lazy is not None and type(value) is str:
-            codes = self._code_by_table(self._lazy, text_array([value]))
+    def new_place(self, value: Constant) -> int:
+        """A place for a constant that has none."""
+        lazy, values = self._lazy, self._list
+        if lazy is not None:
+            place = self._place_in_table(lazy, value)
+        elif self._vacant:
+            self._vacant -= 1
+            place = self._free.item(self._vacant)
+            values[place] = value
+        else:
+            place = len(values)
+            values.append(value)
+        self.places[value] = place
+        return place
+
+    def _place_in_table(self, lazy: LazyConstants, value: Constant) -> int:
+        if type(value) is str:
+            codes = self._code_by_table(lazy, text_array([value]))
             place = int(codes[0]) >> TAG_BITS
         elif self._vacant:
             self._vacant -= 1
-            place = int(self._free[self._vacant])
+            place = self._free.item(self._vacant)
         else:
-            place = len(self.values)
-        self._put(place, value)
-        self._known[value] = place
+            place = lazy.size
+        lazy.items[place] = value
+        lazy.size = max(lazy.size, place + 1)
         return place
-
-    def _put(self, place: int, value: Constant) -> None:
-        if self._lazy is not None:
-            self._lazy.items[place] = value
-            self._lazy.size = max(self._lazy.size, place + 1)
-        elif place < len(self._list):
-            self._list[place] = value
-        else:
-            self._list.append(value)
 
     def decode(self, code: int) -> Constant:
         """The constant of one code."""
@@ -154,9 +163,9 @@ class Constants:
             return codes[numpy_array(column.indices)]
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        known = self._known
+        known = self.places
         places = [
-            known[text] if text in known else self._place(text)
+            known[text] if text in known else self.new_place(text)
             for text in column.dictionary.to_pylist()
         ]
         codes = np.array(places, np.int64) << TAG_BITS | TABLE
@@ -167,7 +176,7 @@ class Constants:
         table = TextTable.if_ready()
         if table is None:
             return None
-        items = {place: value for value, place in self._known.items()}
+        items = {place: value for value, place in self.places.items()}
         places = [place for place, value in items.items() if type(value) is str]
         texts = text_array([str(items[place]) for place in places])
         table.keep(texts, np.array(places, np.int64), len(self._list))
@@ -194,7 +203,9 @@ class Constants:
         referred[self._free[: self._vacant]] = False
         self._free = np.flatnonzero(~referred)
         self._vacant = len(self._free)
-        self._known = {value: place for value, place in self._known.items() if referred[place]}
+        # Numbers of Python are looked at in less time than those of an array.
+        kept = referred.tolist()
+        self.places = {value: place for value, place in self.places.items() if kept[place]}
         if self._lazy is not None:
             self._lazy = self._lazy.kept(referred)
         else:
@@ -225,7 +236,7 @@ class Constants:
         self._free = np.array(list(free), np.int64)
         self._vacant = len(self._free)
         vacant = set(self.free)
-        self._known = {v: place for place, v in enumerate(values) if place not in vacant}
+        self.places = {v: place for place, v in enumerate(values) if place not in vacant}
 
 
 def constants_at(places: Sequence[int], values: Sequence[Constant]) -> list[Constant]:

@@ -15,7 +15,7 @@ from larspark.run.interval.kernels.expire import expire_stores
 from larspark.run.interval.kernels.layout import FROM, NONE, TO, Ints
 from larspark.run.interval.network_nodes import Distinct, cut_rows
 from larspark.run.interval.store import Store
-from larspark.run.interval.tick_changes import TickChanges, flat_changes
+from larspark.run.interval.tick_changes import Decoder, TickChanges, flat_changes
 from larspark.run.protocol import Change, Point
 
 # The rows that began, and those that ended.
@@ -179,9 +179,8 @@ class IntervalAnswers:
         news = [(name, *both) for name, both in self.news().items()]
         names = [name for name, _, _ in news]
         found = flat_changes(self.first, self.last, news)
-        return (
-            TickChanges(t, flat, names, self._values) for t, flat in enumerate(found, self.first)
-        )
+        decoder = Decoder(names, self._values)
+        return (TickChanges(t, flat, decoder) for t, flat in enumerate(found, self.first))
 
     def freeze(self) -> None:
         """Take everything out of the stores, before they change."""

@@ -255,12 +255,6 @@ class Network:
         for spread in self.spreads:
             spread.tick()
 
-    def move_one(self, t: int) -> None:
-        """Advance the clock to a single time point, in a network without anything that ticks."""
-        self._before = (t, t)
-        self.clock.floor = self.clock.last = t
-        self.tally.time_points += 1
-
     def resume(self, floor: int, last: int) -> None:
         """Continue after [floor, last], with restored stores."""
         self.clock.floor, self.clock.last = floor, last

@@ -1,6 +1,7 @@
 """Changes of the outputs at one time point, decoded when they are read."""
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,41 +12,87 @@ from larspark.run.interval.columns_of_codes import atoms_of, texts_of
 from larspark.run.interval.interning import decode
 from larspark.run.interval.kernels.layout import FROM, KEYS, TO, Ints
 
-_TAG, _TAG_BITS, _TABLE = 3, 2, 1
+# Numbers of changes, one after another.
+Flat: TypeAlias = list[int] | Ints
+
 # Fewer integers than this, in keys, are decoded row by row, more of them column by column.
 _MANY = 128
+# So many atoms of an output are remembered.
+_REMEMBERED = 1 << 12
+
+
+class Decoder:
+    """What the numbers in changes stand for: outputs, and constants by place.
+
+    Atoms that are decoded one by one are remembered, as they usually come again.
+    """
+
+    __slots__ = ("_arities", "_known", "outputs", "values")
+
+    def __init__(self, outputs: Sequence[Signature], values: Sequence[Constant]) -> None:
+        self.outputs = outputs
+        self.values = values
+        self._arities = [signature.arity for signature in outputs]
+        self._known: list[dict[tuple[int, ...], Atom]] = [{} for _ in outputs]
+
+    def decode(self, flat: Sequence[int]) -> tuple[list[Atom], list[Atom]]:
+        """The atoms that begin to hold, and those that cease to, row by row."""
+        added: list[Atom] = []
+        removed: list[Atom] = []
+        at, size = 0, len(flat)
+        while at < size:
+            number, began = flat[at], flat[at + 1]
+            arity, known = self._arities[number], self._known[number]
+            width = KEYS + arity
+            first = at + 3
+            at += 3 + (began + flat[at + 2]) * width
+            add = added.append
+            for place in range(first, at, width):
+                if not began:
+                    add = removed.append
+                began -= 1
+                codes = tuple(flat[place + KEYS : place + width])
+                add(known.get(codes) or self._remember(number, codes))
+        return added, removed
+
+    def _remember(self, number: int, codes: tuple[int, ...]) -> Atom:
+        known, values = self._known[number], self.values
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        atom = known[codes] = Atom(
+            self.outputs[number].predicate, tuple([decode(code, values) for code in codes])
+        )
+        return atom
 
 
 class TickChanges:
     """The atoms that begin to hold at a time point, and those that cease to.
 
     `flat` has for every output with changes its number, how many rows began and how many ended, and
-    these rows.
+    these rows: as a list if it is short. `size` is about how much changed: an upper bound of the
+    number of atoms.
     """
 
-    __slots__ = ("_added", "_outputs", "_removed", "_values", "flat", "t")
+    __slots__ = ("_added", "_decoder", "_removed", "flat", "size", "t")
 
-    def __init__(
-        self, t: int, flat: Ints | None, outputs: Sequence[Signature], values: Sequence[Constant]
-    ) -> None:
+    def __init__(self, t: int, flat: Flat | None, decoder: Decoder) -> None:
         self.t = t
         self.flat = flat
-        self._outputs = outputs
-        self._values = values
-        self._added: list[Atom] | None = None if flat is not None else []
-        self._removed: list[Atom] = []
-
-    def __len__(self) -> int:
-        """About how much changed: an upper bound of the number of atoms."""
-        return 0 if self.flat is None else len(self.flat)
+        self._decoder = decoder
+        self._added: Sequence[Atom] | None = None
+        if flat is None:
+            self.size = 0
+            self._added = self._removed = _NO_ATOMS
+        else:
+            self.size = len(flat)
 
     @property
-    def added(self) -> list[Atom]:
+    def added(self) -> Sequence[Atom]:
         """The atoms that begin to hold."""
         return self._decode() if self._added is None else self._added
 
     @property
-    def removed(self) -> list[Atom]:
+    def removed(self) -> Sequence[Atom]:
         """The atoms that held at the time point before and do not any more."""
         if self._added is None:
             self._decode()
@@ -53,21 +100,17 @@ class TickChanges:
 
     def texts(self) -> tuple[pa.Array, int]:
         """The texts of what begins to hold, whose number is returned, and of what ends after it."""
-        if not self._is_large:
+        if not isinstance(self.flat, np.ndarray):
             added = self.added
             texts = [*map(atom_text, added), *map(atom_text, self._removed)]
             return pa.array(texts, pa.string()), len(added)
         begun: list[pa.Array] = []
         ended: list[pa.Array] = []
         for signature, count, rows in self._blocks():
-            found = texts_of(signature, rows[:, TO + 1 :], self._values)
+            found = texts_of(signature, rows[:, TO + 1 :], self._decoder.values)
             begun.append(found.slice(0, count))
             ended.append(found.slice(count))
         return pa.concat_arrays([*begun, *ended]), sum(map(len, begun))
-
-    @property
-    def _is_large(self) -> bool:
-        return self.flat is not None and len(self.flat) > _MANY * KEYS
 
     def blocks(self) -> list[tuple[Signature, Ints, Ints]]:
         """For every output the rows that began, and those that ended."""
@@ -75,53 +118,41 @@ class TickChanges:
 
     def _blocks(self) -> Iterator[tuple[Signature, int, Ints]]:
         """For every output how many rows began, and these rows before those that ended."""
-        at, flat = 0, self.flat
-        while flat is not None and at < len(flat):
+        at, flat = 0, np.asarray(() if self.flat is None else self.flat, np.int64)
+        while at < len(flat):
             number, began, ended = flat[at : at + 3].tolist()
-            signature = self._outputs[number]
+            signature = self._decoder.outputs[number]
             width = KEYS + signature.arity
             rows = flat[at + 3 : at + 3 + (began + ended) * width].reshape(-1, width)
             yield signature, began, rows
             at += 3 + rows.size
 
-    def _decode(self) -> list[Atom]:
+    def _decode(self) -> Sequence[Atom]:
         """Decode all rows: few one by one, many column by column."""
-        added: list[Atom] = []
-        removed: list[Atom] = []
-        if self.flat is None or self._is_large:
-            for signature, began, ended in self.blocks():
-                added += atoms_of(signature, began[:, TO + 1 :], self._values)
-                removed += atoms_of(signature, ended[:, TO + 1 :], self._values)
+        if isinstance(self.flat, list):
+            added, self._removed = self._decoder.decode(self.flat)
         else:
-            self._decode_few(self.flat.tolist(), added, removed)
-        self._added, self._removed = added, removed
+            values = self._decoder.values
+            added, removed = list[Atom](), list[Atom]()
+            for signature, began, ended in self.blocks():
+                added += atoms_of(signature, began[:, TO + 1 :], values)
+                removed += atoms_of(signature, ended[:, TO + 1 :], values)
+            self._removed = removed
+        self._added = added
         return added
 
-    def _decode_few(self, flat: list[int], added: list[Atom], removed: list[Atom]) -> None:
-        values = self._values
-        at, size = 0, len(flat)
-        while at < size:
-            predicate, arity = self._outputs[flat[at]]
-            began, ended = flat[at + 1], flat[at + 2]
-            at += 3
-            for number in range(began + ended):
-                args = tuple(
-                    [
-                        code >> _TAG_BITS
-                        if not code & _TAG
-                        else values[code >> _TAG_BITS]
-                        if code & _TAG == _TABLE
-                        else decode(code, values)
-                        for code in flat[at + KEYS : at + KEYS + arity]
-                    ]
-                )
-                (added if number < began else removed).append(Atom(predicate, args))
-                at += KEYS + arity
+
+_NO_ATOMS: Sequence[Atom] = ()
+
+
+def flat_copy(numbers: memoryview | Ints) -> Flat:
+    """Changes as `TickChanges` has them: as a list if they are few."""
+    return numbers.tolist() if len(numbers) <= _MANY * KEYS else np.array(numbers)
 
 
 def flat_changes(
     first: int, last: int, outputs: Sequence[tuple[Signature, Ints, Ints]]
-) -> list[Ints | None]:
+) -> list[Flat | None]:
     """For every time point of [first, last] what begins and ends at it, as `TickChanges` reads it.
 
     Given are for every output the rows that began, and those that ended before `last`.
@@ -138,4 +169,4 @@ def flat_changes(
             gone = ended[end_order[end_at[0, place] : end_at[1, place]]]
             head = np.array([number, len(new), len(gone)], np.int64)
             parts[t] += [head, new.ravel(), gone.ravel()]
-    return [np.concatenate(part) if part else None for part in parts]
+    return [flat_copy(np.concatenate(part)) if part else None for part in parts]

@@ -1,16 +1,16 @@
 """A network as tables for the kernel that runs a time point in one call."""
 
 import ctypes
-from collections.abc import Callable, Sequence
-from struct import pack_into
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from larspark.base.atoms import Signature
+from larspark.base.atoms import Atom, Signature
 from larspark.run.interval.body_steps import JoinStep, SubtractStep
 from larspark.run.interval.count_profiles import Profile
 from larspark.run.interval.firing import Firing, Head
+from larspark.run.interval.interning import Constants
 from larspark.run.interval.kernels import tick_tables as layout
 from larspark.run.interval.kernels.addressing import address_of
 from larspark.run.interval.kernels.layout import NONE, Ints
@@ -28,6 +28,8 @@ from larspark.run.interval.network import Network
 from larspark.run.interval.network_nodes import Distinct, Fan, Runs, ScanNode, Sweep
 from larspark.run.interval.row_programs import RowProgram, Step, all_columns
 from larspark.run.interval.store import Store
+from larspark.run.interval.tick_changes import Decoder, TickChanges, flat_copy
+from larspark.run.interval.tick_records import Records
 
 # Integers of memory for one time point, to begin with.
 _MEMORY = 1 << 16
@@ -216,16 +218,23 @@ class _Tables:
 class TickDriver:
     """Runs the kernel over the tables of a network, and helps where it asks for help."""
 
-    def __init__(self, network: Network, tables: _Tables) -> None:
+    def __init__(self, network: Network, tables: _Tables, constants: Constants) -> None:
         self.network = network
+        self._clock = network.clock
+        # Time points that were not counted yet.
+        self._time_points = 0
         self._tables = tables
         self._run: Callable[[Ints, int, int], int] | None = None
-        # The number of every input, for records of facts; and how many arguments it has.
-        self.numbers: dict[tuple[str, int], int] = {
+        # The number of every input, for records of facts.
+        self._numbers: dict[tuple[str, int], int] = {
             (name.predicate, name.arity): number for number, name in enumerate(tables.names)
         }
-        self.outputs = tuple(network.outputs.stores)
+        self._constants = constants
+        self.records = Records(self._numbers, constants)
+        self._decoder = Decoder(tuple(network.outputs.stores), constants.values)
         self._state = np.zeros(layout.STATE_SIZE, np.int64)
+        # The same memory, whose numbers are read in less time.
+        self._words = self._state.data
         self._inputs = _table(tables.inputs, layout.INPUT_SIZE)
         # Every change on its way belongs to a node, with perhaps a second one that waits.
         depth = 4 * len(tables.nodes) + 16
@@ -247,13 +256,20 @@ class TickDriver:
         state[layout.OUTPUTS_COUNT] = len(tables.outputs)
         self._chunks: list[Ints] = []
         self._base = self._size = 0
+        # How much room the records of the time point take.
+        self._given = 0
+        # Is there memory that a time point needed and the next one does not?
+        self._is_untidy = False
         self._memory(_MEMORY)
         self._begin_again()
         # Batches made by Python; the kernel has their addresses until the time point is over.
         self._lent: list[Ints] = []
-        self.records = np.zeros(64, np.int64)
-        self._point(layout.RECORDS, self.records)
-        self._buffer = self.records.data
+        self._make_records(64)
+
+    def _make_records(self, size: int) -> None:
+        """Make room for the records of a time point."""
+        self._kept_records = self._point(layout.RECORDS, np.zeros(size, np.int64))
+        self._buffer = self._kept_records.data.cast("B")
 
     def _point(self, place: int, array: Ints) -> Ints:
         self._state[place] = array.ctypes.data
@@ -264,49 +280,62 @@ class TickDriver:
         self._run = run_tick.if_ready(self._state, 0, 0)
         return self._run is not None
 
-    def pack(self, records: list[int]) -> int:
-        """Let the kernel have the records of a time point; returns their size."""
+    def take(self, atoms: Sequence[Atom], check: Callable[[Iterable[Atom]], None]) -> None:
+        """Let the kernel have facts of the next time point, once they are checked."""
+        records = self.records.of(atoms, check)
         size = len(records)
-        if size > len(self.records):
-            self.records = self._point(layout.RECORDS, np.zeros(2 * size, np.int64))
-            self._buffer = self.records.data
-        pack_into(f"{size}q", self._buffer, 0, *records)
-        return size
+        if size > len(self._buffer):
+            self._make_records(size // 4)
+        self._buffer[:size] = records
+        self._given = size >> 3
+
+    def take_back(self) -> None:
+        """The next time point has none of the facts that were taken."""
+        self._given = 0
 
     def give(self, signature: Signature, rows: Ints) -> None:
         """Let an input have rows of pinned atoms at the next time point."""
-        number = self.numbers.get((signature.predicate, signature.arity))
+        number = self._numbers.get((signature.predicate, signature.arity))
         if number is None:
             return
         self._lent.append(rows)
+        self._is_untidy = True
         line = self._inputs[number]
         line[layout.INPUT_ROWS], line[layout.INPUT_LINES] = rows.ctypes.data, len(rows)
 
-    def run(self, t: int, size: int = 0) -> Ints | None:
-        """Work off a time point; what changed in the outputs, or None if nothing did.
-
-        For every output with changes: its number, how many rows began and ended, and these rows.
-        """
+    def run(self, t: int) -> TickChanges:
+        """Work off a time point, with what was taken and given."""
         if self._run is None:
             raise ValueError("the kernel of a time point is not compiled")
+        self._clock.floor = self._clock.last = t
+        self._time_points += 1
+        size, self._given = self._given, 0
         found = self._run(self._state, t, size)
         while found < 0:
+            self._is_untidy = True
             self._help(found, t)
             found = self._run(self._state, t, size)
-        if self._lent:
-            self._lent = []
-        changes = None
+        flat = None
         if found:
-            at = (int(self._state[layout.CHANGES]) - self._base) >> 3
-            changes = self._chunks[-1][at : at + found].copy()
+            at = (self._words[layout.CHANGES] - self._base) >> 3
+            flat = flat_copy(self._view[at : at + found])
+            if self._decoder.values is not self._constants.values:
+                self._decoder = Decoder(self._decoder.outputs, self._constants.values)
+        if self._is_untidy:
+            self._tidy()
+        return TickChanges(t, flat, self._decoder)
+
+    def _tidy(self) -> None:
+        self._lent, self._is_untidy = [], False
         if len(self._chunks) > 1:
             self._chunks = self._chunks[-1:]
             self._begin_again()
-        return changes
 
     def count(self) -> None:
         """Add the work done to the counters of the network."""
         fired, joined = self._state[layout.FIRED : layout.JOINED + 1].tolist()
+        self.network.tally.time_points += self._time_points
+        self._time_points = 0
         self.network.tally.fired += fired
         self.network.tally.joined += joined
         self._state[layout.FIRED : layout.JOINED + 1] = 0
@@ -324,6 +353,7 @@ class TickDriver:
             state[layout.CHANGES], top = begin, begin + 8 * count
         state[layout.TOP], state[layout.LIMIT] = top, begin + chunk.nbytes
         self._chunks.append(chunk)
+        self._view = chunk.data
         self._base, self._size = begin, size
 
     def _begin_again(self) -> None:
@@ -386,7 +416,7 @@ class TickDriver:
         frame[layout.FRAME_OP_END] = frame[layout.FRAME_OP] + int(len(rows) > 0)
 
 
-def tick_driver(network: Network) -> TickDriver | None:
+def tick_driver(network: Network, constants: Constants) -> TickDriver | None:
     """The driver of a network, if the kernel knows all of its nodes."""
     foreign = (
         network.windows,
@@ -399,7 +429,7 @@ def tick_driver(network: Network) -> TickDriver | None:
     if any(foreign) or network.single_steps or network.clock.hindsight:
         return None
     try:
-        return TickDriver(network, _Tables(network))
+        return TickDriver(network, _Tables(network), constants)
     except _UnknownNodeError:
         return None
 
