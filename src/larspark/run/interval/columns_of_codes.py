@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,6 +20,17 @@ from larspark.run.interval.interning import (
     tags,
 )
 from larspark.run.interval.kernels.layout import Ints
+from larspark.run.interval.text_table import LazyConstants, text_buffers
+
+# The bytes of names, and those with which they begin.
+_SMALL = b"abcdefghijklmnopqrstuvwxyz"
+_OF_NAMES = np.isin(
+    np.arange(256), np.frombuffer(_SMALL + _SMALL.upper() + b"0123456789_", np.uint8)
+)
+_BEGINS_NAMES = np.isin(np.arange(256), np.frombuffer(_SMALL, np.uint8))
+# What `constant_text` writes without quotes, and what it does not only quote, for Arrow.
+_NAME = r"\A[a-z][A-Za-z0-9_]*\z"
+_ESCAPED = r"[\\\"\n\r\t]"
 
 
 def atoms_of(signature: Signature, args: Ints, values: Sequence[Constant]) -> Iterator[Atom]:
@@ -57,8 +69,31 @@ def texts_of(signature: Signature, args: Ints, values: Sequence[Constant]) -> pa
         else:
             # Hashed, which is faster than sorted.
             coded = pc.dictionary_encode(arrow_array(codes))
-            each = map(constant_text, decoded(numpy_array(coded.dictionary), values))
-            texts = pc.take(pa.array(each, pa.string()), coded.indices)
+            texts = _constant_texts(numpy_array(coded.dictionary), values)
+            if len(texts) < len(codes):
+                texts = pc.take(texts, coded.indices)
         pieces += [texts, ","]
     pieces[-1] = ")"
     return pc.binary_join_element_wise(*pieces, "")
+
+
+def _constant_texts(codes: Ints, values: Sequence[Constant]) -> pa.Array:
+    """Constants as they are written in atoms; a column of texts never leaves Arrow."""
+    if isinstance(values, LazyConstants) and (tags(codes) == TABLE).all():
+        texts = values.texts(integers(codes))
+        if texts is not None and _are_names(texts):
+            return texts
+        if texts is not None and not pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py():
+            names = pc.match_substring_regex(texts, _NAME)
+            quoted = pc.binary_join_element_wise('"', texts, '"', "")
+            return pc.if_else(names, texts, quoted)
+    return pa.array(map(constant_text, decoded(codes, values)), pa.string())
+
+
+def _are_names(texts: pa.Array) -> bool:
+    """Is every text written without quotes? Looks at bytes, which is quicker than matching."""
+    offsets, data = text_buffers(texts)
+    begins, ends = offsets[:-1], offsets[1:]
+    if not len(begins) or not (begins < ends).all():
+        return False
+    return bool(_OF_NAMES[data[begins[0] : ends[-1]]].all() and _BEGINS_NAMES[data[begins]].all())

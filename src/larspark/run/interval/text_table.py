@@ -54,7 +54,7 @@ class TextTable:
     @classmethod
     def if_ready(cls) -> "TextTable | None":
         """An empty table, if its kernels are compiled; if not, they will be after a while."""
-        offsets, data = _buffers(pa.array(["", ""], pa.string()))
+        offsets, data = text_buffers(pa.array(["", ""], pa.string()))
         arena: Bytes = np.empty(0, np.uint8)
         slots, lines = np.full(2, NOWHERE, np.int32), np.empty((2, LINE_SIZE), np.int64)
         state = np.zeros(STATE_SIZE, np.int64)
@@ -73,7 +73,7 @@ class TextTable:
 
         New ones get the last of the free places, then those from `count` on.
         """
-        offsets, data = _buffers(texts)
+        offsets, data = text_buffers(texts)
         self._make_room(count, count + len(texts), int(offsets[-1] - offsets[0]))
         state = self._state
         state[NEXT], state[FREE] = count, free_count
@@ -83,7 +83,7 @@ class TextTable:
 
     def keep(self, texts: pa.Array, places: Ints, count: int) -> None:
         """Take in texts that are new to the table and have these places, below `count`."""
-        offsets, data = _buffers(texts)
+        offsets, data = text_buffers(texts)
         self._make_room(count, count, int(offsets[-1] - offsets[0]))
         self._keep(offsets, data, self._arena, self._slots, self._lines, places, self._state)
 
@@ -114,9 +114,13 @@ class TextTable:
         begin, end = self._lines[place, BEGIN : END + 1].tolist()
         return self._arena[begin:end].tobytes().decode(*_ENCODING)
 
-    def texts(self, places: Ints) -> pa.Array:
-        """The texts at places."""
+    def texts(self, places: Ints) -> pa.Array | None:
+        """The texts at places; None if there is something else at one."""
+        if places.max(initial=0) >= len(self._lines):
+            return None
         lines = self._lines[places]
+        if (lines[:, BEGIN] == NOWHERE).any():
+            return None
         offsets = np.zeros(len(places) + 1, np.int32)
         np.cumsum(lines[:, END] - lines[:, BEGIN], out=offsets[1:])
         data: Bytes = np.empty(int(offsets[-1]), np.uint8)
@@ -174,10 +178,16 @@ class LazyConstants(Sequence[Constant]):
         found = list(map(items.get, places))
         if None in found:
             missing = [place for place, value in zip(places, found, strict=True) if value is None]
-            texts = self.table.texts(np.array(missing, np.int64)).to_pylist()
-            items.update(zip(missing, texts, strict=True))
+            texts = self.table.texts(np.array(missing, np.int64))
+            if texts is None:
+                raise IndexError(missing)
+            items.update(zip(missing, texts.to_pylist(), strict=True))
             found = list(map(items.get, places))
         return found  # type: ignore[return-value]
+
+    def texts(self, places: Ints) -> pa.Array | None:
+        """The texts at places as a column; None if there is something else at one."""
+        return self.table.texts(places)
 
     def kept(self, referred: NDArray[np.bool_]) -> "LazyConstants":
         """The same constants without those that nothing refers to; answers may keep the old."""
@@ -200,7 +210,7 @@ def text_array(texts: Sequence[str]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
-def _buffers(texts: pa.Array) -> tuple[Offsets, Bytes]:
+def text_buffers(texts: pa.Array) -> tuple[Offsets, Bytes]:
     """Where the texts of a column begin and end, and their bytes."""
     _, ends, data = texts.buffers()
     if ends is None or not len(texts):
