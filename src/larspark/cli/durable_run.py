@@ -12,10 +12,10 @@ import typer
 from larspark import api
 from larspark.base.problems import LarsparkError, Problem
 from larspark.cli.answer_format import AnswerFormat
+from larspark.cli.decided_commit import decided_commit
 from larspark.cli.program_watch import report_change
 from larspark.feeds.live import (
     CommittingSink,
-    DurableSink,
     LiveStream,
     Recording,
     durable_sink,
@@ -51,7 +51,7 @@ class DurableRun:
         if output is not None and is_live(output):
             transactions = durable_sink(output, self.owner)
             if transactions is not None:
-                self.found = self._decided(self.found, transactions)
+                self.found = decided_commit(commits, self.found, transactions)
                 self.sink = CommittingSink(transactions, say)
         for name in commits.damaged:
             say(f"{name} is damaged: resuming from the previous commit")
@@ -76,22 +76,6 @@ class DurableRun:
         if self.committed_at is None or self._stream.progress == self._progress:
             return 0.0
         return max(0.0, time.monotonic() - self._due)
-
-    def _decided(self, newest: Commit | None, sink: DurableSink) -> Commit | None:
-        """The commit that counts: the last one whose lines the sink has committed, too."""
-        number = sink.decided(say)
-        if newest is None:
-            return None
-        if number is None:
-            # The first commit has no lines, and may have been interrupted itself.
-            first = self._commits.newest(at_most=1)
-            if first is None:
-                say("the broker has lost the last commit: lines may be written again")
-            return first or newest
-        found = newest if newest.number <= number else self._commits.newest(at_most=number)
-        if found is None or found.number < number:
-            say(f"commit {number} is missing: its lines are written again")
-        return found
 
     @property
     def owner(self) -> str:
@@ -166,6 +150,8 @@ class DurableRun:
     def _commit(self, *, finished: bool) -> None:
         self._drain()
         lengths = {name: file.sync() for name, file in self._files.items()}
+        if self.sink is not None:
+            lengths |= self.sink.lengths()
         self._number += 1
         recorded = None if self._recording is None else self._recording.last_t
         commit = Commit(

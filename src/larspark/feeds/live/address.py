@@ -4,7 +4,7 @@ A kind of place is one module with a `LivePlace` class, and one line in `places.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 from urllib.parse import unquote, urlsplit
@@ -12,6 +12,9 @@ from urllib.parse import unquote, urlsplit
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live.inbox import Inbox, Traffic
 from larspark.feeds.reading import Refused
+
+# The number of lines of a durable sink, among the lengths of a commit.
+LINES = "output"
 
 STANDARD, FILE, EXEC = "-", "", "exec"
 
@@ -106,6 +109,20 @@ class DurableSink(LineSink, Protocol):
 
     def decided(self, say: Callable[[str], None]) -> int | None:
         """The number of the last commit that counts; None if the sink knows of none."""
+
+    def lengths(self) -> dict[str, int]:
+        """How many `LINES` there are, and what `published` needs; part of the next commit."""
+
+    def published(
+        self, lengths: Mapping[str, int], say: Callable[[str], None]
+    ) -> frozenset[int] | None:
+        """The numbers of lines that others see, the last one among them, given those of a commit.
+
+        None if nobody can know.
+        """
+
+    def resume(self, lengths: Mapping[str, int], there: frozenset[int]) -> None:
+        """Go on after the lines of a commit; lines that are there are not written again."""
 
     def commit(self, number: int, offsets: object, say: Callable[[str], None]) -> None:
         """Commit all lines that were delivered, with the position of the source."""

@@ -15,8 +15,9 @@ from larspark.feeds.live.address import (
     LivePlace,
 )
 from larspark.feeds.live.kafka_client import KafkaTopic
-from larspark.feeds.live.kafka_sink import KafkaPublisher, TransactionalPublisher
+from larspark.feeds.live.kafka_sink import KafkaPublisher
 from larspark.feeds.live.kafka_source import KafkaReader, Selection
+from larspark.feeds.live.kafka_transactions import TransactionalPublisher
 from larspark.feeds.reading import Refused
 from larspark.feeds.time_options import duration_option
 

@@ -106,6 +106,18 @@ def client_settings(topic: KafkaTopic, errors: Errors, **own: Any) -> dict[str, 
     }
 
 
+def may_be_answered(error: KafkaError) -> bool:
+    """Whether a broker may answer when it is asked again: it is away, or has just come back."""
+    from confluent_kafka import KafkaError as Codes
+
+    return error.retriable() or error.code() in (
+        *(Codes._TIMED_OUT, Codes._TRANSPORT, Codes._RESOLVE, Codes._ALL_BROKERS_DOWN),
+        *(Codes._WAIT_COORD, Codes.COORDINATOR_LOAD_IN_PROGRESS, Codes.NOT_COORDINATOR),
+        *(Codes.COORDINATOR_NOT_AVAILABLE, Codes.LEADER_NOT_AVAILABLE, Codes.REQUEST_TIMED_OUT),
+        *(Codes.NOT_LEADER_FOR_PARTITION, Codes.BROKER_NOT_AVAILABLE, Codes.NETWORK_EXCEPTION),
+    )
+
+
 @contextmanager
 def as_connection_errors() -> Iterator[None]:
     """In this context, errors of the client that a retry may mend are `ConnectionError`."""

@@ -131,6 +131,10 @@ class CommittingSink(Sink):
         self._place = place
         self._say = say
 
+    def lengths(self) -> dict[str, int]:
+        """How many lines were delivered, for the next commit."""
+        return self._place.lengths()
+
     def commit(self, number: int, offsets: object) -> None:
         """Commit all lines that were delivered, with the position of the source."""
         self._place.commit(number, offsets, self._say)

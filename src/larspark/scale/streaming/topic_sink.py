@@ -11,7 +11,7 @@ from functools import partial
 
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live.kafka import KafkaPlace
-from larspark.feeds.live.kafka_sink import TransactionalPublisher
+from larspark.feeds.live.kafka_transactions import TransactionalPublisher
 from larspark.feeds.live.places import parse_place
 from larspark.scale.spark_session import DataFrame
 from larspark.scale.streaming.output import answer_lines
