@@ -206,6 +206,18 @@ def test_nothing_that_exists_is_overwritten_or_read_and_written_at_once(folder):
     assert (folder / "o").read_text() == line
 
 
+def test_an_output_that_keeps_nothing_is_written_to_with_a_state(folder):
+    (folder / "s.jsonl").write_text('{"t": 1, "atom": "temp(a,95)"}\n')
+    os.mkfifo(folder / "pipe")
+    words = ("run", "m.lars", "-s", "s.jsonl", *POINTS)
+    with subprocess.Popen(["cat", "pipe"], cwd=folder, stdout=subprocess.PIPE) as reader:
+        done = larspark(folder, *words, "-o", "pipe", "--state", "S")
+        assert done.returncode == 0, done
+        assert reader.communicate()[0].decode() == larspark(folder, *words).stdout
+    done = larspark(folder, *words, "-o", "/dev/null", "--state", "T")
+    assert done.returncode == 0, done
+
+
 def test_a_directory_belongs_to_one_run(folder):
     (folder / "s.jsonl").write_text('{"t": 1, "atom": "temp(a,95)"}\n')
     words = ("--state", "S", "-o", "o")

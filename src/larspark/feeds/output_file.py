@@ -1,6 +1,7 @@
 """Files of lines that grow at their end, and whose length is known to the byte."""
 
 import os
+import stat
 from enum import StrEnum
 from pathlib import Path
 
@@ -44,8 +45,10 @@ class OutputFile:
                 hint = "`--append` writes behind what is in it, `--overwrite` replaces it"
                 raise LarsparkError(Problem("L328", message, hint=hint))
             self._descriptor = self._disk.open(path, flags)
-            self.length = _end(self._descriptor)
-            if length is not None:
+            # Pipes and devices keep nothing that could be cut or wait to be on the disk.
+            self._keeps = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
+            self.length = os.lseek(self._descriptor, 0, os.SEEK_END) if self._keeps else 0
+            if length is not None and self._keeps:
                 self._cut(length)
         except OSError as error:
             raise self._unwritable(error) from None
@@ -81,6 +84,8 @@ class OutputFile:
     def sync(self) -> int:
         """Wait until everything written is on the disk; returns the length in bytes."""
         self.flush()
+        if not self._keeps:
+            return self.length
         try:
             self._disk.sync(self._descriptor)
             if self._is_new:
@@ -97,14 +102,6 @@ class OutputFile:
     def _unwritable(self, error: OSError) -> LarsparkError:
         why = error.strerror or str(error)
         return LarsparkError(Problem("L324", f"cannot write {self._path}: {why}"))
-
-
-def _end(descriptor: int) -> int:
-    """Go to the end of a file; pipes have none."""
-    try:
-        return os.lseek(descriptor, 0, os.SEEK_END)
-    except OSError:
-        return 0
 
 
 def _holds_something(path: Path) -> bool:
