@@ -1,4 +1,4 @@
-"""A run goes on from any of its commits, also from one after which nothing more comes."""
+"""A run goes on from any of its commits, and from none that was tampered with."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -17,6 +18,7 @@ from tests.in_process import larspark
 from tests.simulation.scenario import PROGRAMS, lines_of
 
 from larspark.feeds.live import LiveStream
+from larspark.run.state import SavedState
 
 LARSPARK = Path(sys.executable).with_name("larspark")
 FORMS = (("points",), ("changes",), ("intervals",), ("points", "--mode", "push"))
@@ -91,3 +93,44 @@ def test_a_run_that_was_killed_after_the_last_line_answers_the_last_time_point(
     assert done.returncode == 0, done
     assert (tmp_path / "out").read_text() == expected
     assert "the stream has no facts" not in done.stderr
+
+
+def nodes(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every list or object of a JSON value, with a key in it."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from nodes(value[key])
+
+
+@pytest.mark.parametrize("wrong", [{}, "x", -1.5], ids=repr)
+@pytest.mark.parametrize("form", ["intervals", "changes"])
+def test_a_commit_with_parts_that_are_not_what_they_should_be_is_refused(
+    form: str, wrong: object, tmp_path: Path
+) -> None:
+    (tmp_path / "p.lars").write_text(PROGRAMS["windows"])
+    (tmp_path / "s.jsonl").write_text("".join(lines_of(Random(form), 12, timed=True)))
+    words = ["run", "p.lars", "-s", "s.jsonl", "-o", "out", "--lateness", "2", "--as", form]
+    words += ["--state", "S", *(("--every", "7 signals") if form == "changes" else ())]
+    with block_by_block(), patch("larspark.run.commits._KEPT", 999):
+        assert larspark(tmp_path, *words, "--commit-every", "1us").returncode == 0
+    commits = sorted(tmp_path.glob("S/commit-*"))
+    chosen = commits[len(commits) // 2]
+    saved = SavedState.from_bytes(chosen.read_bytes(), "run")
+    for commit in commits:
+        commit.unlink()
+    out = (tmp_path / "out").read_bytes()
+    values, refused = saved.state.values, 0
+    for part in ("stream", "answers"):
+        for inner, key in list(nodes(values[part])):
+            right, inner[key] = inner[key], wrong
+            chosen.write_bytes(saved.to_bytes())
+            inner[key] = right
+            done = larspark(tmp_path, *words)
+            refused += done.returncode
+            # Some texts and numbers are as good as others.
+            assert done.returncode in (0, 1), (part, key, done)
+            for commit in tmp_path.glob("S/commit-*"):
+                commit.unlink()
+            (tmp_path / "out").write_bytes(out)
+    assert refused > 10

@@ -23,6 +23,9 @@ from larspark.language import parse_program
 from larspark.run.commits import Commit, Commits
 from larspark.run.session import Session
 
+# A stream that has given nothing.
+AT_REST: dict[str, Any] = {"newest": 0, "held back": [], "counts": [0, 0, 0]}
+AT_REST |= {"times": [None, None], "timestamps": False}
 PLACE = MqttPlace("mqtt://box:1883/facts", "box", 1883, "facts")
 
 
@@ -40,7 +43,7 @@ def test_new_files_and_directories_are_there_after_a_loss_of_power(
     saved = Session(check(parsed.program, ())).save()
     commits = Commits(tmp_path / "a" / "b", disk)
     with commits.locked():
-        commits.write(Commit(1, {}, {}, None, {}, False, saved), "program")
+        commits.write(Commit(1, {}, AT_REST, [None, None], {}, False, saved), "program")
     disk.lose_power()
     assert (tmp_path / "out").read_text() == "line\n"
     newest = commits.newest()

@@ -27,6 +27,7 @@ from larspark.run.new_rules import RuleChange, resume_with_rules
 from larspark.run.protocol import Settings
 from larspark.run.replay import PausedError
 from larspark.run.session import Session, read_session
+from larspark.run.state import MALFORMED, unreadable
 from larspark.show.terminal import Writer, say
 
 # A source that waits for a commit gets it when nothing has come for so long.
@@ -82,6 +83,12 @@ class DurableRun:
         """The name of the run, by which brokers know it."""
         return str(self._options["owner"])
 
+    def resume(self, stream: LiveStream) -> None:
+        """Let a stream go on from the last commit, if there is one."""
+        if self.found is not None:
+            with _readable():
+                stream.resume(self.found.stream)
+
     def settings(self, settings: Settings) -> Settings:
         """The settings of the run when it began."""
         return settings if self.found is None else read_session(self.found.session)[0].settings
@@ -108,7 +115,8 @@ class DurableRun:
         self._stream, self._session, self._answers = stream, session, answers
         if self.found is not None:
             change = self._resume(session, self.found.session)
-            answers.restore(self.found.answers[0])
+            with _readable():
+                answers.restore(self.found.answers[0])
             if change is not None:
                 answers.rules_changed(change)
                 report_change(change, answers.times)
@@ -168,6 +176,15 @@ class DurableRun:
             self.sink.commit(self._number, self._stream.offsets)
         self._stream.committed()
         self.committed_at = time.monotonic()
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """In this context, parts of a commit that are not what they should be are an error."""
+    try:
+        yield
+    except MALFORMED as error:
+        raise unreadable(error) from error
 
 
 def _nothing() -> None:

@@ -74,8 +74,8 @@ def open_live(
         say=say,
         owner=None if durable is None else durable.owner,
     )
-    if durable is not None and durable.found is not None:
-        opened.resume(durable.found.stream)
+    if durable is not None:
+        durable.resume(opened)
     return opened
 
 

@@ -20,7 +20,10 @@ from larspark.run.state import (
     EarlierFormatError,
     SavedState,
     State,
+    atom_of,
+    optional_time,
     refused,
+    time_of,
     whole_number,
 )
 
@@ -69,6 +72,8 @@ class Commit:
                 str(name): whole_number(length, 0, 2**62)
                 for name, length in values["lengths"].items()
             }
+            _check_stream(values["stream"])
+            optional_time(values["answers"][1])
             return cls(
                 whole_number(values["number"], 1, 10**12 - 1),
                 dict(values["options"]),
@@ -80,6 +85,24 @@ class Commit:
             )
         except MALFORMED as error:
             raise refused(f"the commit cannot be read: {error}") from None
+
+
+def _check_stream(saved: dict[str, Any]) -> None:
+    """Refuse what no stream at rest would give; its source looks at the position itself."""
+    _facts, _late, _skipped = (whole_number(count, 0, 2**62) for count in saved["counts"])
+    _first_t, _last_t = map(optional_time, saved["times"])
+    time_of(saved["newest"])
+    held_back = saved["held back"]
+    if "partitions" in saved:
+        for _, t in saved["partitions"]:
+            time_of(t)
+        held_back = [each for _, part in held_back for each in part]
+    for t, atoms in held_back:
+        time_of(t)
+        for fields in atoms:
+            atom_of(fields)
+    if type(saved["timestamps"]) is not bool:
+        raise ValueError("whether times are timestamps is neither true nor false")
 
 
 class Commits:

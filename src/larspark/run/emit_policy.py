@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.facts import AnyBatch
 from larspark.run.protocol import Change, Point
-from larspark.run.state import atom_fields, atom_of
+from larspark.run.state import atom_fields, atom_of, time_of, whole_number
 
 _WRITTEN = re.compile(
     r"\s*(?:([1-9][0-9]{0,17})\s*)?(?:(time)s?(?:\s+from\s+([0-9]{1,18}))?|(change|signal)s?)\s*"
@@ -112,8 +112,9 @@ class EmitPolicy:
 
     def restore(self, saved: Any) -> None:
         """Go on after the points before `save`."""
-        self._arrived, self._changed, self._done, coming, before, written = saved
-        self._coming = Counter(dict(coming))
+        *counted, coming, before, written = saved
+        self._arrived, self._changed, self._done = (whole_number(n, 0, 2**62) for n in counted)
+        self._coming = Counter({time_of(t): whole_number(n, 0, 2**62) for t, n in coming})
         self._before = None if before is None else frozenset(map(atom_of, before))
         self._written = frozenset(map(atom_of, written))
 

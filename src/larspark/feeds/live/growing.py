@@ -74,8 +74,10 @@ class GrowingFile:
     def resume(self, position: Any) -> None:
         """Go on after a position that was committed."""
         if position is not None:
-            offset, tail = position["offset"], position["tail"]
-            self._position = _Position(tuple(position["file"]), offset, tail)
+            file, offset, tail = map(position.__getitem__, ("file", "offset", "tail"))
+            if offset != abs(int(offset)):
+                raise ValueError(f"{offset!r} is no position in a file")
+            self._position = _Position(tuple(map(int, file)), int(offset), str(tail))
 
     def position(self, after: Any) -> Any:
         """The file, the offset in it, and a digest of the bytes before it."""
