@@ -66,10 +66,11 @@ class Records:
         for atom in atoms:
             predicate, args = atom
             key = predicate, len(args)
-            if key not in seen:
+            try:
+                number = seen[key]
+            except KeyError:
                 check((atom,))
-                seen[key] = self._numbers.get(key)
-            number = seen[key]
+                number = seen[key] = self._numbers.get(key)
             if number is None:
                 continue
             add(number)
