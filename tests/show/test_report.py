@@ -25,6 +25,11 @@ TRAFFIC = """
     plan(l1, b, m, 3).
 """
 
+COUNTS = (
+    "line 1, `@T+D exp(ID, Y) :- [#1 by ID] @T tram(ID, X), line(ID, L), plan(L, X, Y, D).`: "
+    "the window `[#1 by ID]` counts tuples, which may be arbitrarily old"
+)
+
 
 def test_a_person_reads_what_is_known() -> None:
     assert report_text(checked(TRAFFIC), "interval", "it has strata").splitlines() == [
@@ -39,6 +44,8 @@ def test_a_person_reads_what_is_known() -> None:
         "                [+5]  monotone, sparse",
         "lookback        20 time points, and tuples without bound",
         "future reach    depends on the data",
+        "slices          none",
+        f"                {COUNTS}",
         "partition key   none",
         "                t.lars:3: no variable is an argument of all of "
         "`good(ID)`, `exp(ID,S)`, `calm(S)`, `trams(ID,S)`",
@@ -73,6 +80,7 @@ def test_a_person_reads_bounds_and_their_absence() -> None:
     assert bounded["fragment"] == "full, nested windows"
     assert bounded["lookback"] == "9 time points, and the 2 tuples before them"
     assert bounded["future reach"] == "1 time point"
+    assert bounded["slices"] == "none, with the engine oracle"
     endless = lines("@T+1 q(X) :- @T q(X). @T q(X) :- some p(X), @T p(X).")
     assert endless["lookback"] == "without bound"
     assert endless["future reach"] == "without bound: a run needs `--until`"
@@ -105,6 +113,7 @@ def test_a_program_reads_the_same_as_data() -> None:
         ],
         "stratified_in_time": True,
         "delays": None,
+        "slices": {"possible": False, "obstacles": [COUNTS]},
         "partition_key": None,
         "partition_obstacles": [
             {

@@ -6,6 +6,7 @@ begins there: history can be cut into slices, and other rules can take over from
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from larspark.analysis.checked import Checked
 from larspark.analysis.dependencies import evaluation_order
@@ -34,6 +35,29 @@ def looks_further(checked: Checked, reach: int) -> Iterator[str]:
     for number, rule in enumerate(checked.rules):
         if (atom := _seen_before(rule, checked.derived, known, -reach)) is not None:
             yield f"{rule_place(checked, number)}: it looks for `{atom}` further back"
+
+
+class TimeCut(NamedTuple):
+    """Whether a run may be cut by time, and what prevents it.
+
+    `lookback` is how many time points before a slice its answers depend on; None if it has no
+    bound.
+    """
+
+    lookback: int | None
+    obstacles: tuple[str, ...]
+
+
+def time_cut(checked: Checked, every_model: bool = False) -> TimeCut:
+    """How a run of a program may be cut by time.
+
+    >>> from larspark.language import parse_program
+    >>> from larspark.analysis.check import check
+    >>> time_cut(check(parse_program("p(X) :- [5] some a(X).").program))
+    TimeCut(lookback=5, obstacles=())
+    """
+    obstacles = tuple(time_obstacles(checked, every_model))
+    return TimeCut(None if obstacles else checked.lookback.time, obstacles)
 
 
 def time_obstacles(checked: Checked, every_model: bool = False) -> Iterator[str]:

@@ -9,6 +9,7 @@ from larspark.analysis.check import formula_problems
 from larspark.api.program import Program, open_session, prepare
 from larspark.api.time_texts import TimesAs, TimeTexts, time_column
 from larspark.base.atoms import TIME_COLUMNS, Atom
+from larspark.base.batch_cuts import up_to
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem, Severity, warn
 from larspark.base.terms import Constant
@@ -24,8 +25,8 @@ from larspark.run.hypothetical import hypothesize as hypothetical_answers
 from larspark.run.joined_tables import joined_table
 from larspark.run.prepare import ground_atoms
 from larspark.run.protocol import Settings
-from larspark.run.replay import replay, up_to
 from larspark.run.session import Session
+from larspark.run.slices import replay_in_slices, usable_cores
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
 from larspark.show.run_notes import Arrivals, unmatched_notes
 from larspark.show.timeline.picture import Picture, Scene, picture_run
@@ -274,9 +275,12 @@ def run(
     until: TimeLike | None = None,
     times: TimesAs = None,
     timezone: str | None = None,
+    jobs: int | None = None,
 ) -> pa.Table:
     """The whole timeline at once: maximal intervals as a table (atom, from, to).
 
+    Where the program can be cut by time, `jobs` threads evaluate slices of a long stream, without
+    it as many as there are cores.
     `from` and `to` are the first and the last time point: timestamps if those of the stream are.
     """
     program = Program.parse(program) if isinstance(program, str) else program
@@ -285,8 +289,13 @@ def run(
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     session = open_session(program, background, engine, settings)
     arrivals = Arrivals()
-    pieces = replay(
-        session, stream.batches(), to=texts.point(to), hindsight=hindsight, seen=[arrivals.add]
+    pieces = replay_in_slices(
+        session,
+        stream.batches(),
+        usable_cores() if jobs is None else jobs,
+        to=texts.point(to),
+        seen=[arrivals.add],
+        in_tables=True,
     )
     answers = joined_table(pieces)
     _warn_of_slips(session, arrivals)

@@ -393,6 +393,15 @@ MaxRowsOption = Annotated[
         rich_help_panel=ENGINE,
     ),
 ]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        min=1,
+        help="How many threads evaluate slices of a file; without it one for each core.",
+        rich_help_panel=ENGINE,
+    ),
+]
 IncrementalOption = Annotated[
     bool,
     typer.Option(

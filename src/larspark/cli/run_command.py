@@ -35,6 +35,7 @@ from larspark.cli.options import (
     FromOption,
     HindsightOption,
     IncrementalOption,
+    JobsOption,
     JsonOption,
     KeepOption,
     LatenessOption,
@@ -75,8 +76,9 @@ from larspark.run.budget import Budget
 from larspark.run.emit_policy import EmitPolicy, Every
 from larspark.run.protocol import Answers, Settings
 from larspark.run.registry import AUTO
-from larspark.run.replay import live, replay
+from larspark.run.replay import live
 from larspark.run.session import Session
+from larspark.run.slices import replay_in_slices, usable_cores
 from larspark.show.run_notes import (
     Arrivals,
     MergedFacts,
@@ -127,6 +129,7 @@ def run(
     max_rows: MaxRowsOption = None,
     metrics: MetricsOption = None,
     incremental: IncrementalOption = False,
+    jobs: JobsOption = None,
     mapping: MapOption = None,
     stream_format: FormatOption = None,
     delimiter: DelimiterOption = None,
@@ -254,7 +257,13 @@ def run(
             end_at_once()
             batches = stack.enter_context(reading_progress(source, source.batches()))
             out = stack.enter_context(writer(files.open(output, None), json))
-            pieces = replay(session, batches, to=last, hindsight=hindsight, seen=seen)
+            # A limit is on one session, and some lines need the stream read no further than they.
+            in_one = budget != Budget() or not source.lasting or monitor or when != Every()
+            threads = 1 if in_one else jobs or usable_cores()
+            tables = form is Form.INTERVALS
+            pieces = replay_in_slices(
+                session, batches, threads, to=last, seen=seen, in_tables=tables
+            )
         else:
             watch = Watch(
                 live_source,

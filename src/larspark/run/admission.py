@@ -6,12 +6,10 @@ Batches are taken or refused as a whole: a refused batch leaves nothing behind.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
-
 from larspark.analysis.checked import Checked
-from larspark.base.arrow_numpy import numpy_array
 from larspark.base.atoms import Atom, Signature
-from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
+from larspark.base.batch_cuts import from_on
+from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.run.state import FURTHEST
 
@@ -137,13 +135,7 @@ class Admission:
         start = self._given_start
         if start is None or batch.first_t is None or start <= batch.first_t:
             return batch
-        if isinstance(batch, RowBatch):
-            return RowBatch([row for row in batch.rows() if row.t >= start], batch.last_t)
-        kept = (
-            Segment(signature, table.slice(int(np.searchsorted(numpy_array(table["t"]), start))))
-            for signature, table in batch.segments()
-        )
-        return ColumnBatch([segment for segment in kept if segment.table.num_rows], batch.last_t)
+        return from_on(batch, start)
 
     def _with_own_elements(self, batch: AnyBatch, last_t: int) -> AnyBatch:
         """Merge the program's elements in: each before what others give at its time point."""

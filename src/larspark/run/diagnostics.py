@@ -34,6 +34,18 @@ class Diagnostics:
         before = self._tries.get(calculation, (0, 0))
         self._tries[calculation] = (before[0] + tried, before[1] + valued)
 
+    def include(self, later: "Diagnostics") -> None:
+        """Count also what another part of the run has counted."""
+        self._mixed += later._mixed
+        self._example = self._example or later._example
+        for calculation, (tried, valued) in later._tries.items():
+            self.add_tries(calculation, tried, valued)
+
+    def clear(self) -> None:
+        """Begin to count anew."""
+        self._mixed, self._example = 0, ""
+        self._tries.clear()
+
     def warnings(self) -> list[str]:
         """One sentence for each kind of calculation without a value."""
         found = []

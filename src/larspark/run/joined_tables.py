@@ -30,6 +30,8 @@ class JoinedTables:
             last = piece.last
             self._join(piece)
             begins = numpy_array(self._open["from"])
+            # Held no longer: an engine copies what it has answered while somebody has it.
+            del piece
             yield from self._ready(int(begins.min()) if len(begins) else last + 1)
         self._close(self._open, last)
         yield from self._ready(None)

@@ -10,6 +10,7 @@ from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import Problem
+from larspark.run.diagnostics import Diagnostics
 from larspark.run.state import State
 
 
@@ -171,6 +172,14 @@ class StepEngine(Engine, Protocol):
         """The atoms that hold at the time point up to which was answered."""
 
 
+class SliceEngine(Engine, Protocol):
+    """An engine of which several can work at the same time, on slices of a run."""
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """The counts behind the warnings."""
+
+
 class Derived(NamedTuple):
     """Derived rows of a predicate: atoms at the evaluation time, or pinned to time points."""
 
@@ -223,3 +232,5 @@ class EngineKind:
     stages: bool = False
     # Is a `StepEngine`.
     steps: bool = False
+    # Is a `SliceEngine`.
+    slices: bool = False

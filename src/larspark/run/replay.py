@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
-import numpy as np
-
-from larspark.base.arrow_numpy import numpy_array
 from larspark.base.atoms import Atom, Signature
-from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch, Segment
+from larspark.base.batch_cuts import up_to
+from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.live import LiveStream
 from larspark.run.admission import derived_in_stream
@@ -75,21 +73,6 @@ def without_jumps(pieces: Iterable[Answers]) -> Iterator[Answers]:
             hint = "`--as intervals` and `--as changes` write what changes; or is one time wrong?"
             raise LarsparkError(Problem("L432", message, hint=hint))
         yield piece
-
-
-def up_to(batch: AnyBatch, t: int) -> AnyBatch:
-    """The elements of a batch that lie not after t."""
-    if batch.last_t is None or batch.last_t <= t:
-        return batch
-    if isinstance(batch, RowBatch):
-        return RowBatch([row for row in batch.rows() if row.t <= t], t)
-    kept = (
-        Segment(
-            signature, table.slice(0, int(np.searchsorted(numpy_array(table["t"]), t, "right")))
-        )
-        for signature, table in batch.segments()
-    )
-    return ColumnBatch([segment for segment in kept if segment.table.num_rows], t)
 
 
 def intervals(pieces: Iterable[Answers]) -> Iterator[tuple[Atom, int, int]]:

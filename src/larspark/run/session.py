@@ -17,7 +17,7 @@ from larspark.logic.values import noticing_mixed
 from larspark.run.admission import Admission, check_range
 from larspark.run.diagnostics import Diagnostics
 from larspark.run.history import History
-from larspark.run.protocol import Answers, Engine, Model, Settings, Step, StepEngine
+from larspark.run.protocol import Answers, Engine, Model, Settings, SliceEngine, Step, StepEngine
 from larspark.run.registry import engine_kind, make_engine
 from larspark.run.state import (
     FURTHEST,
@@ -172,6 +172,17 @@ class Session:
     def warnings(self) -> list[str]:
         """Warnings about data that the program does not handle."""
         return list(self.engine.warnings) or self._diagnostics.warnings()
+
+    def forget_warnings(self) -> None:
+        """Leave out what was counted so far for warnings; for engines of slices."""
+        self._diagnostics.clear()
+        cast(SliceEngine, self.engine).diagnostics.clear()
+
+    def include_warnings(self, later: "Session") -> None:
+        """Warn also of what a later slice of the run has met."""
+        self._diagnostics.include(later._diagnostics)
+        mine, others = cast(SliceEngine, self.engine), cast(SliceEngine, later.engine)
+        mine.diagnostics.include(others.diagnostics)
 
     def append_atoms(self, t: int, atoms: Sequence[Atom]) -> None:
         """Take in what happened at t; the same as a batch of these atoms, in less time."""

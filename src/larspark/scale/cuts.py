@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from larspark.analysis.checked import Checked
 from larspark.analysis.partition import Key, partition_obstacles
-from larspark.analysis.past import rule_place, time_obstacles, windows_of
+from larspark.analysis.past import rule_place, time_cut, windows_of
 from larspark.analysis.stages import Stage, find_stages
 from larspark.base.atoms import Signature
 
@@ -61,13 +61,13 @@ class Cuts:
 def find_cuts(checked: Checked, every_model: bool = False) -> Cuts:
     """The exact cuts of a program, for one answer stream, or for all of them (`every_model`)."""
     key_obstacles = tuple(_key_obstacles(checked))
-    unbounded = tuple(time_obstacles(checked, every_model))
+    by_time = time_cut(checked, every_model)
     stages = find_stages(checked) if key_obstacles else ()
     return Cuts(
         None if key_obstacles else checked.partition_key,
         key_obstacles,
-        None if unbounded else checked.lookback.time,
-        unbounded,
+        by_time.lookback,
+        by_time.obstacles,
         stages if any(stage.key for stage in stages) else (),
     )
 

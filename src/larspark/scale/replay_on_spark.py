@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from larspark.base.atoms import Atom, Signature
+from larspark.base.batch_cuts import up_to
 from larspark.base.facts import AnyBatch, Segment
 from larspark.feeds import Stream, parse_ground_atom
 from larspark.feeds.mapping import ColumnName, Mapping
 from larspark.language import tree
 from larspark.run.answers import PointAnswers
 from larspark.run.protocol import Change, Point, Settings
-from larspark.run.replay import up_to
 from larspark.scale.batch import run_prepared
 from larspark.scale.grid import RequestedCuts
 from larspark.scale.job import prepare

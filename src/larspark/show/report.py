@@ -8,12 +8,14 @@ from larspark.analysis.checked import Checked, Edge, Lookback
 from larspark.analysis.dependencies import negative_cycle
 from larspark.analysis.fragment import WindowProperties, window_properties
 from larspark.analysis.partition import partition_obstacles
+from larspark.analysis.past import time_cut
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity
 from larspark.language import program_text, rule_text
 from larspark.language.tree import Tick
 from larspark.language.window_syntax import tick_text
 from larspark.run.hypothetical.rule_dependencies import TimeProperties, time_properties
+from larspark.run.registry import ENGINES
 
 _WIDTH = 16
 
@@ -41,6 +43,10 @@ def report_json(checked: Checked, engine: str, reason: str) -> dict[str, Any]:
         "delays": None
         if in_time.delays is None
         else {str(p): delay for p, delay in in_time.delays.items()},
+        "slices": {
+            "possible": ENGINES[engine].slices and time_cut(checked).lookback is not None,
+            "obstacles": list(time_cut(checked).obstacles),
+        },
         "partition_key": None if key is None else {str(p): n + 1 for p, n in key.items()},
         "partition_obstacles": [
             {
@@ -127,6 +133,7 @@ def _sections(checked: Checked, engine: str, reason: str) -> Iterator[tuple[str,
     yield "windows", [*map(_window, window_properties(checked))] or ["none"]
     yield "lookback", [_lookback(checked.lookback)]
     yield "future reach", [_future(checked)]
+    yield "slices", _slices(checked, engine)
     yield "partition key", _partition(checked)
     yield "input", [_listed(checked.inputs)]
     yield "background", [_listed(checked.background_signatures)]
@@ -136,6 +143,15 @@ def _sections(checked: Checked, engine: str, reason: str) -> Iterator[tuple[str,
     errors = len(checked.problems) - warnings
     if checked.problems:
         yield "problems", [f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"]
+
+
+def _slices(checked: Checked, engine: str) -> list[str]:
+    if not ENGINES[engine].slices:
+        return [f"none, with the engine {engine}"]
+    cut = time_cut(checked)
+    if cut.lookback is None:
+        return ["none", *cut.obstacles]
+    return ["long runs are cut by time, for several threads (--jobs)"]
 
 
 def _models(checked: Checked) -> str:

@@ -10,13 +10,13 @@ import numpy as np
 from larspark.analysis.checked import Checked
 from larspark.base import facts
 from larspark.base.atoms import Atom, Signature, atom_text
+from larspark.base.batch_cuts import up_to
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.run.answers import OpenIntervals
 from larspark.run.hypothetical import Monitor
 from larspark.run.protocol import Answers, Model, Settings
-from larspark.run.replay import up_to
 from larspark.run.session import Session
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
 from larspark.show.explain.knowledge import reach_of

@@ -12,6 +12,7 @@ from larspark.base.facts import AnyBatch, PointBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.plan.build import plan
 from larspark.run.answers import ListedModels, PointAnswers
+from larspark.run.diagnostics import Diagnostics
 from larspark.run.interval.arrivals import (
     Arrivals,
     Chunk,
@@ -92,7 +93,12 @@ class IntervalEngine(ListedModels):
     @property
     def warnings(self) -> list[str]:
         """Comparisons and arithmetic that a user should know of."""
-        return self._constants.diagnostics.warnings()
+        return self.diagnostics.warnings()
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """The counts behind the warnings."""
+        return self._constants.diagnostics
 
     def append(self, batch: AnyBatch) -> None:
         """Take elements in; they wait until `advance` comes to their time."""

@@ -134,6 +134,7 @@ class IntervalAnswers:
         self._tick = changes
         self._news: dict[Signature, News] | None = None
         self._rows: Rows | None = None
+        self._table: pa.Table | None = None
 
     def news(self) -> dict[Signature, News]:
         """The rows that began and ended within [first, last], compared with the time point before.
@@ -252,9 +253,12 @@ class IntervalAnswers:
         return ()
 
     def table(self) -> pa.Table:
-        empty = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
-        table = pa.concat_tables([empty.empty_table(), *self.tables().values()])
-        return table.sort_by([("from", "ascending"), ("atom", "ascending")]).combine_chunks()
+        if self._table is None:
+            empty = pa.schema([("atom", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
+            table = pa.concat_tables([empty.empty_table(), *self.tables().values()])
+            table = table.sort_by([("from", "ascending"), ("atom", "ascending")])
+            self._table = table.combine_chunks()
+        return self._table
 
     def _intervals(self) -> Iterator[tuple[Atom, int, int]]:
         for signature, rows in self.rows().items():

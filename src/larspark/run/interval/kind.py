@@ -97,4 +97,5 @@ INTERVAL = EngineKind(
     "the fastest one, as there is one answer at every time point",
     stages=True,
     steps=True,
+    slices=True,
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom
+from larspark.base.batch_cuts import up_to
 from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.spelling import Vocabulary
@@ -18,7 +19,7 @@ from larspark.meaning.grounding import ground_window
 from larspark.meaning.streams import Stream, Universe
 from larspark.meaning.window_functions import apply_window
 from larspark.run.protocol import Settings
-from larspark.run.replay import intervals, replay, up_to
+from larspark.run.replay import intervals, replay
 from larspark.run.session import Session
 from larspark.show.explain.proof import WindowSpan
 from larspark.show.terminal import PLAIN_WIDTH
