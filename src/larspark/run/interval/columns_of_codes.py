@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,10 +23,7 @@ from larspark.run.interval.text_table import LazyConstants, text_buffers
 
 # The bytes of names, and those with which they begin.
 _SMALL = b"abcdefghijklmnopqrstuvwxyz"
-_OF_NAMES = np.isin(
-    np.arange(256), np.frombuffer(_SMALL + _SMALL.upper() + b"0123456789_", np.uint8)
-)
-_BEGINS_NAMES = np.isin(np.arange(256), np.frombuffer(_SMALL, np.uint8))
+_OF_NAMES = _SMALL + _SMALL.upper() + b"0123456789_"
 # What `constant_text` writes without quotes, and what it does not only quote, for Arrow.
 _NAME = r"\A[a-z][A-Za-z0-9_]*\z"
 _ESCAPED = r"[\\\"\n\r\t]"
@@ -96,4 +92,5 @@ def _are_names(texts: pa.Array) -> bool:
     begins, ends = offsets[:-1], offsets[1:]
     if not len(begins) or not (begins < ends).all():
         return False
-    return bool(_OF_NAMES[data[begins[0] : ends[-1]]].all() and _BEGINS_NAMES[data[begins]].all())
+    others = data[begins[0] : ends[-1]].tobytes().translate(None, _OF_NAMES)
+    return not others and not data[begins].tobytes().translate(None, _SMALL)
