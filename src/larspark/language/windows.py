@@ -144,7 +144,7 @@ class Window:
 
     @property
     def keeps_now(self) -> bool:
-        """Is the evaluation time always among the time points that it leaves?"""
+        """Does it always keep the evaluation time, and the elements there that its filters keep?"""
         return self.is_known and (self.bounds is None or not self.bounds.hops)
 
     @property
