@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from hypothesis import assume, given, note, reject, settings
 from hypothesis import strategies as st
+from tests.definitions import models
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.problems import LarsparkError, Severity
 from larspark.language import parse_program
-from larspark.meaning.output_stream import models
 
 LAST = 9
 EXAMPLES = settings(max_examples=80, deadline=None)

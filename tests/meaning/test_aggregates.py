@@ -5,6 +5,7 @@ from fractions import Fraction
 from random import Random
 
 import pytest
+from tests.definitions import models, output_stream
 from tests.run.aggregate_programs import NUMBERS
 
 from larspark.analysis.check import check
@@ -14,7 +15,6 @@ from larspark.base.terms import Constant
 from larspark.feeds.ground_atoms import parse_ground_atom
 from larspark.language import parse_formula, parse_program
 from larspark.logic.aggregates import State, aggregate_value, possible_values
-from larspark.meaning.output_stream import models, output_stream
 from larspark.meaning.queries import query
 
 FUNCTIONS = ("count", "sum", "min", "max", "avg")

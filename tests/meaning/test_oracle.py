@@ -1,13 +1,13 @@
 """The output stream by the definitions: timelines, memory, choice among answer streams."""
 
 import pytest
+from tests.definitions import models, output_stream
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.problems import LarsparkError
 from larspark.language import parse_program
-from larspark.meaning.output_stream import models, output_stream
 
 
 def program(text: str) -> Checked:

@@ -7,6 +7,7 @@ import clingo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.definitions import satisfies
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
@@ -30,7 +31,6 @@ from larspark.language.windows import TimeWindow
 from larspark.meaning.answer_streams import AnswerStream, answer_streams
 from larspark.meaning.entailment import Structure, entails
 from larspark.meaning.grounding import GroundAnd, ground
-from larspark.meaning.labelling import satisfies
 from larspark.meaning.streams import Stream, Universe
 
 END = 2

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.definitions import satisfies
 
 from larspark.base.atoms import Atom, Signature
 from larspark.base.terms import Term, Wildcard
@@ -33,7 +34,7 @@ from larspark.meaning.grounding import (
     GroundWindowed,
     ground,
 )
-from larspark.meaning.labelling import Labelling, satisfies
+from larspark.meaning.labelling import Labelling
 from larspark.meaning.open_timeline import Horizon, find_horizon
 from larspark.meaning.queries import query
 from larspark.meaning.streams import Stream, Universe, numbers_of

@@ -10,6 +10,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+from tests.definitions import output_stream
 from tests.run.interval.random_programs import BACKGROUND, Case, Generator
 
 from larspark.analysis.check import check
@@ -18,7 +19,6 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Severity
 from larspark.language import program_text
-from larspark.meaning.output_stream import output_stream
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 

@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator
 from random import Random
 
+from tests.definitions import output_stream
 from tests.run.interval.random_programs import BACKGROUND, Case, Generator
 
 from larspark.analysis.check import check
@@ -15,7 +16,6 @@ from larspark.feeds.live import Recording
 from larspark.feeds.live.wall_clock import Clock, ClockOrder
 from larspark.feeds.reading import Options, Reading
 from larspark.language import program_text
-from larspark.meaning.output_stream import output_stream
 from larspark.run.protocol import Settings
 from larspark.run.replay import replay
 from larspark.run.session import Session

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from tests.definitions import output_stream
 from tests.run.interval.random_programs import Case, Generator
 
 import larspark as lp
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError
-from larspark.meaning.output_stream import output_stream
 from larspark.run.prepare import prepare
 from larspark.run.protocol import Settings
 

@@ -1,13 +1,13 @@
 """The evaluator of the definitions behind the protocol of engines."""
 
 import pytest
+from tests.definitions import models, output_stream
 
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program
-from larspark.meaning.output_stream import models, output_stream
 from larspark.run.oracle import OracleEngine
 from larspark.run.protocol import Engine, Settings
 

@@ -13,6 +13,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from tests.definitions import output_stream
 from tests.run.interval.random_programs import BACKGROUND, Case, Generator
 from tests.run.test_agreement import REFUSALS, SEED, SIGNATURES, span
 
@@ -23,7 +24,6 @@ from larspark.base.facts import Row, RowBatch
 from larspark.base.problems import LarsparkError, Severity
 from larspark.feeds import point_tables
 from larspark.language import program_text
-from larspark.meaning.output_stream import output_stream
 from larspark.run.interval import tick_changes
 from larspark.run.interval.kernels.compile import compile_at_once
 

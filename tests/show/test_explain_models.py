@@ -2,6 +2,8 @@
 
 from random import Random
 
+from tests.definitions import satisfies
+
 from larspark.analysis.check import check
 from larspark.analysis.checked import Checked, Fragment
 from larspark.base.atoms import Atom, Element
@@ -9,7 +11,6 @@ from larspark.language import parse_program
 from larspark.meaning.answer_streams import AnswerStream
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import ground
-from larspark.meaning.labelling import satisfies
 from larspark.meaning.open_timeline import find_horizon
 from larspark.meaning.output_stream import Oracle
 from larspark.meaning.streams import Universe

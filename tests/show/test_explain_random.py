@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import count
 
 import pytest
+from tests.definitions import satisfies
 from tests.show.random_programs import Case, random_case
 
 from larspark.analysis.check import check
@@ -13,7 +14,6 @@ from larspark.language.tree import Comparison, Not, Program, Rule
 from larspark.meaning.answer_streams import AnswerStream, answer_streams
 from larspark.meaning.entailment import Structure
 from larspark.meaning.grounding import ground
-from larspark.meaning.labelling import satisfies
 from larspark.meaning.open_timeline import find_horizon
 from larspark.meaning.output_stream import Oracle
 from larspark.meaning.streams import Universe

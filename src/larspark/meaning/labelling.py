@@ -38,11 +38,6 @@ from larspark.meaning.streams import Stream, numbers_of
 from larspark.meaning.window_functions import apply_window
 
 
-def satisfies(structure: Structure, t: int, formula: Ground) -> bool:
-    """M, t ⊨ α."""
-    return Labelling(structure).label(formula, t) == TRUE
-
-
 class Labelling:
     """The labels of one structure; `undecided` are the elements that may be missing."""
 
@@ -113,7 +108,7 @@ class Labelling:
                 assert_never(formula)
 
     def _aggregate(self, formula: GroundAggregate, stream: Stream, t: int) -> int:
-        """What is true or false by now decides, or the elements that are undecided."""
+        """The value of an aggregate, deferred while conditions of its tuples are undecided."""
         labels = {self._label(body, stream, t) for _, body in formula.members}
         if labels - {TRUE, FALSE}:
             return self._circuit.defer(self._when_decided(formula, stream, t))
@@ -123,7 +118,7 @@ class Labelling:
         return TRUE if holds else FALSE
 
     def _moments(self, body: Ground, stream: Stream) -> Iterable[int]:
-        """The time points at which the body can hold: an atom only where one like it is."""
+        """The time points at which the body can hold: those of an atom's predicate, or all."""
         if isinstance(body, GroundAtom) and body.atom.signature not in self._background:
             moments = stream.universe.by_signature.get(body.atom.signature, ())
             if stream.end is None or stream.end - stream.start > len(moments):

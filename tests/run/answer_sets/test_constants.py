@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.definitions import output_stream
 from tests.run.answer_sets.random_programs import batch, checked, examples
 
 from larspark.base.atoms import Atom, Element, fact
 from larspark.base.terms import INTEGER_MAX, INTEGER_MIN, Constant
 from larspark.language import program_text
-from larspark.meaning.output_stream import output_stream
 from larspark.run.answer_sets.encoding_text import Symbols, constant
 from larspark.run.answer_sets.engines import AspEngine, TmsEngine
 from larspark.run.protocol import Settings

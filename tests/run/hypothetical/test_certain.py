@@ -4,6 +4,7 @@ import os
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.definitions import output_stream
 from tests.run.hypothetical.definition import (
     Definition,
     Token,
@@ -13,7 +14,7 @@ from tests.run.hypothetical.definition import (
     streams,
 )
 
-from larspark.meaning.output_stream import Oracle, output_stream
+from larspark.meaning.output_stream import Oracle
 from larspark.run.hypothetical import hypothesize
 
 QUERY = formula("@T r(X)")

@@ -2,10 +2,10 @@
 
 import random
 
+from tests.definitions import output_stream
 from tests.run.hypothetical.definition import checked, formula
 
 from larspark.base.atoms import Atom, fact
-from larspark.meaning.output_stream import output_stream
 from larspark.run.hypothetical import ChangeKind, Hypotheses
 
 PROGRAM = """

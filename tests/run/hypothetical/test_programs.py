@@ -4,10 +4,10 @@ import os
 
 import pytest
 from hypothesis import given, settings
+from tests.definitions import output_stream
 from tests.run.hypothetical.definition import Token, checked, elements, formula, streams
 
 from larspark.language import parse_atom
-from larspark.meaning.output_stream import output_stream
 from larspark.run.hypothetical import hypothesize
 
 EXAMPLES = int(os.environ.get("LARSPARK_EXAMPLES", "12"))

@@ -3,12 +3,12 @@
 from random import Random
 
 import pytest
+from tests.definitions import output_stream
 
 from larspark.analysis.check import check
 from larspark.base.atoms import Atom, Element
 from larspark.base.facts import Row, RowBatch
 from larspark.language import parse_program
-from larspark.meaning.output_stream import output_stream
 from larspark.run.protocol import Settings
 from larspark.run.session import Session
 

@@ -15,7 +15,6 @@ from larspark.base.arrow_numpy import arrow_array, numpy_array
 from larspark.feeds.formats.cells import EXACT_FLOAT, text_bytes
 from larspark.feeds.ground_atoms import NAME, NUMBER
 
-_Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Places: TypeAlias = npt.NDArray[np.intp]
 
 
