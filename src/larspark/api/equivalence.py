@@ -27,9 +27,9 @@ class Equivalence:
     # A stream under which the programs differ at the time point `at`; None if there is none.
     stream: dict[int, frozenset[Atom]] | None
     at: int | None
-    # Facts and rules that are added to both programs first, as a program.
+    # Facts and rules that have to be added to both programs, as a program.
     context: str
-    # The answer streams of each of them then that the other does not have.
+    # For the first and the second program, its answer streams that the other one does not have.
     first: list[dict[int, frozenset[Atom]]]
     second: list[dict[int, frozenset[Atom]]]
     # How far the search looked.

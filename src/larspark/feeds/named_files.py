@@ -79,7 +79,7 @@ def _columns(place: str) -> list[str] | None:
                 record = orjson.loads(line or b"")
             except orjson.JSONDecodeError:
                 continue
-            # A line with nothing but a time tells nothing.
+            # A line that only advances time has no columns.
             if isinstance(record, dict) and len(record) > 1:
                 return None if _ATOMS & record.keys() else list(record)
     return None

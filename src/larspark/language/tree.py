@@ -270,7 +270,7 @@ class Program:
     texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     # The streams and relations that the text names, for files given by name.
     named: tuple[NamedData, ...] = field(default=(), compare=False, repr=False)
-    # Whether it only means what it says with hindsight, or (False) only without; None for both.
+    # Whether it has to be run with hindsight (True) or without (False); None if both are right.
     hindsight: bool | None = field(default=None, compare=False, repr=False)
     # The variables that the arguments of the answers give, for a query of SPARQL's family.
     bindings: tuple[str, ...] | None = field(default=None, compare=False, repr=False)

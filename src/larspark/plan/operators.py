@@ -292,10 +292,10 @@ def may_retract(tuples: Tuples | Sessions | Contents | None, *, hindsight: bool)
 
 
 def retracting_rules(plan: Plan, *, hindsight: bool, push: bool) -> tuple[tuple[bool, ...], ...]:
-    """For every rule of every group: can what it derives be retracted?
+    """For every rule of every group: can what it derives be retracted later?
 
-    A recursion over such promises makes none itself, so what it derives is final; in push mode
-    only when the time point is over.
+    What a recursion over rows that can be retracted derives is recomputed at every time point, so
+    it is final itself; in push mode only at the end of the time point.
     """
     retracting: set[Signature] = set()
     answers: list[tuple[bool, ...]] = []

@@ -190,7 +190,7 @@ def _conditions(point: Point, around: Around) -> Iterator[Condition]:
 def _is_certain(
     point: Point, view: View, literals: Sequence[Literal], reaches: Mapping[Variable, Reach]
 ) -> bool:
-    """Is something read at the time point that only the same or a smaller window can show?"""
+    """Is an atom read at the time point, through the same windows or within smaller ones?"""
     if _is_read_alike(point, literals):
         return True
     return not counts_tuples(point.scope) and any(

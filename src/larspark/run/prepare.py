@@ -55,7 +55,7 @@ def background_of(program: tree.Program) -> Iterator[Atom]:
 
 
 def _check_hindsight(program: tree.Program, settings: Settings) -> None:
-    """Refuse a reading of temporal formulas that would see too little, or too much."""
+    """Refuse hindsight for a program that excludes it, and its lack for one that needs it."""
     if program.hindsight is None or program.hindsight is settings.hindsight:
         return
     message = "the program asks with the whole stream known, which needs hindsight"

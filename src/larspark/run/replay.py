@@ -94,10 +94,10 @@ def live(
 ) -> Iterator[Answers]:
     """The answers while the facts come; the same as those of a replay of the same facts.
 
-    What ends the stream, a problem too, ends it in order: all that was accepted before is
-    answered first. Atoms that the program derives are refused one by one, and not the run with
-    them when the stream skips what is wrong. What is accepted is shown to `seen`. A stream that was
-    paused raises `PausedError` in the end.
+    When the stream ends, also by an error, all that was accepted before is answered first. An atom
+    of a predicate that the program derives ends the stream, or is skipped if the stream skips what
+    is wrong. What is accepted is shown to `seen`. A stream that was paused raises `PausedError` in
+    the end.
     """
     failed: list[LarsparkError] = []
 
@@ -113,7 +113,7 @@ def live(
             raise PausedError
 
     def over() -> bool:
-        """Is the stream at its end, and not just stopped, or is it the clock that decides?"""
+        """Can time go beyond the last batch? Not where the stream was stopped, or has a clock."""
         return not stream.stopped and not stream.clocked
 
     yield from replay(session, accepted(), to=to, hindsight=hindsight, further=over, seen=seen)

@@ -337,9 +337,9 @@ def _apply(
 
 
 def _settled(contents: Contents, clock: Clock) -> int | None:
-    """How long a row holds, when no later evaluation sees anything else from the same position.
+    """How long a row holds, if what is seen from a position never changes; FOREVER is without end.
 
-    FOREVER is without end; None says that everything has to be evaluated anew.
+    None if it can change, so that everything has to be evaluated anew.
     """
     before = [window for window, position in contents.windows if position is None]
     inner = contents.windows[len(before) :]

@@ -36,7 +36,7 @@ from larspark.show.explain.knowledge import Evaluation
 
 
 class Views(NamedTuple):
-    """The stream that counts here, and the one that counts below the next negation."""
+    """The stream that formulas read, and the one that they read below the next negation."""
 
     active: Stream
     passive: Stream

@@ -149,7 +149,7 @@ def interval_tracks(rows: Iterable[tuple[Atom, int, int]]) -> list[Track]:
 def elements_of(
     tracks: Iterable[Track], first: int | None, last: int, at_most: int | None = None
 ) -> list[tuple[int, Atom]]:
-    """The facts within two time points in the order of their arrival; the last so many of them."""
+    """The facts from `first` to `last` in the order of arrival; of many, the last `at_most`."""
     found: list[tuple[int, int, Atom]] = []
     for track in tracks:
         part = track.within(int(track.begin[0]) if first is None else first, last)
