@@ -7,7 +7,9 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import pytest
 from tests.in_process import larspark
 
@@ -172,3 +174,64 @@ def test_a_recording_without_timestamps_is_of_integers(tmp_path: Path) -> None:
         kept = Recording(file)
         kept.add(next(lp.Stream.of([(7, "p")]).batches()))
     assert (tmp_path / "kept.jsonl").read_text() == '{"t": 7, "atom": "p"}\n'
+
+
+LOCAL = """time,machine,value
+2026-03-29 01:30:10,m1,95
+2026-03-29 03:10:00,m1,70
+"""
+
+
+def test_local_times_are_in_the_zone_that_is_named(folder: Path) -> None:
+    (folder / "r.csv").write_text(LOCAL)
+    (found,) = lines(folder, "run", "--timezone", "Europe/Vienna", "--to", "2026-03-29T03:20")
+    assert found == {
+        "atom": "hot(m1)",
+        "from": "2026-03-29T01:30:00+01:00",
+        "to": "2026-03-29T01:33:00+01:00",
+    }
+    at = ("--at", "2026-03-29T01:32", "--timezone", "Europe/Vienna")
+    assert lines(folder, "query", "[3] some temp(M, V), V > 90", "--tick", "1min", *at)
+    assert lines(folder, "run", *at)[0]["atoms"] == ["hot(m1)"]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("time", "told"),
+    [("2026-03-29 02:30:00", "does not exist in"), ("2026-10-25 02:30:00", "occurs twice in")],
+)
+def test_local_times_that_clocks_leave_out_or_repeat_are_told(
+    folder: Path, form: str, time: str, told: str
+) -> None:
+    row = {"time": time, "machine": "m1", "value": 95}
+    text = ",".join(row) + "\n" + ",".join(map(str, row.values()))
+    (folder / f"l.{form}").write_text((text if form == "csv" else json.dumps(row)) + "\n")
+    words = ("run", "m.lars", "-s", f"l.{form}", *MAP, "--timezone", "Europe/Vienna")
+    done = larspark(folder, *words)
+    assert done.returncode == 1
+    assert f"the time {time} {told} Europe/Vienna" in done.stderr
+    skipped = larspark(folder, *words, "--on-error", "skip")
+    assert skipped.returncode == 0
+    assert "skipped 1 of 1 facts" in skipped.stderr
+
+
+def test_tables_and_pairs_of_local_times_take_a_zone() -> None:
+    moments = [datetime(2026, 7, 1, 12, 0, 30), datetime(2026, 7, 1, 12, 9)]
+    table = pa.table({"time": moments, "machine": ["m1", "m1"], "value": [95, 70]})
+    found = lp.run(PROGRAM, table, map=MAP[1], timezone="Europe/Vienna").to_pylist()
+    assert [row["from"].isoformat() for row in found] == ["2026-07-01T12:00:00+02:00"]
+    pairs = [("2026-07-01T12:00", "temp(m1,95)")]
+    for stream in (
+        lp.Stream.of(pairs, timezone="Europe/Vienna"),
+        lp.Stream.merge(lp.Stream.of(pairs)).in_zone(ZoneInfo("Europe/Vienna")),
+    ):
+        (row,) = lp.run(PROGRAM, stream).to_pylist()
+        assert row["from"] == datetime(2026, 7, 1, 10, tzinfo=UTC)
+
+
+def test_a_live_run_reads_local_times(folder: Path) -> None:
+    text = '{"t": "2026-07-01T12:00", "atom": "temp(m1,95)"}\n{"t": "2026-07-01T12:09"}\n'
+    (folder / "live.jsonl").write_text(text)
+    words = ("run", "m.lars", "-s", "live.jsonl", "--timezone", "Europe/Vienna")
+    done = larspark(folder, *words, "--follow", "--to", "2026-07-01T12:06")
+    assert json.loads(done.stdout.splitlines()[0])["t"] == "2026-07-01T12:00:00+02:00"

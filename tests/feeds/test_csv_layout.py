@@ -11,6 +11,7 @@ from larspark.feeds import Stream
 from larspark.feeds.formats.csv_layout import CsvLayout
 from larspark.feeds.formats.csv_lines import CsvLines
 from larspark.feeds.mapping import parse_mappings
+from larspark.feeds.reading import Options
 
 MAP = "time -> temp(sensor, value)"
 EXPECTED = [(1, "temp(a,20.5)"), (2, 'temp("b,c",21)')]
@@ -72,7 +73,7 @@ def test_a_wrong_delimiter_is_told_with_the_one_that_fits(written, named):
 
 
 def lines(text, mapping=MAP, tick=None, layout=CsvLayout(), source="here"):  # noqa: B008
-    reader = CsvLines(parse_mappings(mapping, optional_time=True), tick, layout)
+    reader = CsvLines(parse_mappings(mapping, optional_time=True), Options(tick), layout)
     found = reader.arrivals([line.encode() for line in text.split("\n")], 1, source, stamp=7)
     return [
         item.render() if isinstance(item, Problem) else (item[0], str(item[1][0])) for item in found
@@ -110,7 +111,7 @@ def test_bad_lines_are_problems_in_their_place():
 
 
 def test_each_source_has_a_header_of_its_own():
-    reader = CsvLines(parse_mappings("time -> p(x)"), None, CsvLayout())
+    reader = CsvLines(parse_mappings("time -> p(x)"), Options(), CsvLayout())
     one = list(reader.arrivals([b"time,x", b"1,a"], 1, "one"))
     two = list(reader.arrivals([b"x;time", b"b;2"], 1, "two"))
     more = list(reader.arrivals([b"3,c"], 3, "one"))

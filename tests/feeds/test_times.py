@@ -1,14 +1,17 @@
 """Time points and timestamps, one by one and as columns."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from larspark.base.problems import LarsparkError
 from larspark.feeds.formats.time_columns import text_time_column, typed_time_column
 from larspark.feeds.reading import Refused
+from larspark.feeds.time_options import time_option
 from larspark.feeds.times import time_point
 
 SECOND = 1_000_000
@@ -64,10 +67,10 @@ def test_a_timestamp_without_a_tick_is_refused():
     )
 
 
-def one_by_one(values, tick):
+def one_by_one(values, tick, zone=UTC):
     for value in values:
         try:
-            yield time_point(value, tick)
+            yield time_point(value, tick, zone=zone)
         except Refused:
             yield None
 
@@ -114,6 +117,87 @@ def test_arrow_timestamps_are_floored(moments, tick, data):
         column = pa.array([m * 1000 for m in micros], pa.int64())
     found = points(typed_time_column(column.cast(pa.timestamp(unit, zone)), tick))
     assert found == [m // tick if m >= 0 else None for m in micros]
+
+
+VIENNA = ZoneInfo("Europe/Vienna")
+
+
+@pytest.mark.parametrize(
+    ("local", "utc"),
+    [
+        ("2026-03-01 10:00", "2026-03-01T09:00Z"),
+        ("2026-03-29 01:59:59", "2026-03-29T00:59:59Z"),
+        ("2026-03-29 03:00", "2026-03-29T01:00Z"),
+        ("2026-10-25 01:59:59", "2026-10-24T23:59:59Z"),
+        ("2026-10-25 03:00", "2026-10-25T02:00Z"),
+        ("2026-07-01T10:00Z", "2026-07-01T10:00Z"),
+        ("2026-07-01T10:00+05:00", "2026-07-01T05:00Z"),
+    ],
+)
+def test_a_timestamp_without_a_zone_is_local_time(local, utc):
+    assert time_point(local, SECOND, zone=VIENNA) == time_point(utc, SECOND)
+    moment = datetime.fromisoformat(local)
+    assert time_point(moment, SECOND, zone=VIENNA) == time_point(utc, SECOND)
+    assert time_option(local, SECOND, VIENNA) == time_point(utc, SECOND)
+
+
+@pytest.mark.parametrize(
+    ("local", "message", "hint"),
+    [
+        (
+            "2026-03-29T02:30",
+            "the time 2026-03-29 02:30:00 does not exist in Europe/Vienna: clocks were put forward",
+            "write times with their offset from UTC",
+        ),
+        (
+            "2026-10-25T02:30",
+            "the time 2026-10-25 02:30:00 occurs twice in Europe/Vienna: clocks were put back",
+            "write times with their offset from UTC: "
+            "2026-10-25T02:30:00+02:00 or 2026-10-25T02:30:00+01:00",
+        ),
+    ],
+)
+def test_local_times_that_the_clock_leaves_out_or_repeats_are_refused(local, message, hint):
+    with pytest.raises(Refused) as refused:
+        time_point(local, SECOND, zone=VIENNA)
+    assert (refused.value.message, refused.value.hint) == (message, hint)
+    with pytest.raises(LarsparkError) as error:
+        time_option(local, SECOND, VIENNA)
+    assert (error.value.problems[0].message, error.value.problems[0].hint) == (message, hint)
+    for unit in ("s", "ms", "us", "ns"):
+        column = pa.array([datetime.fromisoformat(local)], pa.timestamp(unit))
+        assert typed_time_column(column, SECOND, zone=VIENNA).explain(0).message == message
+
+
+ZONES = ("Europe/Vienna", "America/New_York", "Australia/Lord_Howe", "Africa/Monrovia")
+
+
+@given(
+    st.lists(MOMENTS, min_size=1, max_size=6),
+    st.sampled_from(ZONES).map(ZoneInfo),
+    st.sampled_from(["s", "ms", "us", "ns"]),
+    st.integers(1, 10**8),
+)
+@example([datetime(2026, 3, 29, 2, 30), datetime(2026, 3, 29, 4)], VIENNA, "s", 1)
+@example([datetime(1969, 12, 31, 22)], ZoneInfo("America/New_York"), "us", SECOND)
+@settings(deadline=None)
+def test_columns_of_local_times_follow_the_law_for_one(moments, zone, unit, tick):
+    size = {"s": 10**6, "ms": 10**3}.get(unit, 1)
+    moments = [m.replace(microsecond=m.microsecond // size * size) for m in moments]
+    expected = list(one_by_one(moments, tick, zone))
+    typed = pa.array(moments, pa.timestamp(unit))
+    assert points(typed_time_column(typed, tick, zone=zone)) == expected
+    texts = [moment.isoformat() for moment in moments]
+    assert points(typed_time_column(pa.array(texts), tick, zone=zone)) == expected
+    cells = pa.array([text.encode() for text in texts], pa.binary())
+    assert points(text_time_column(cells, tick, zone=zone)) == expected
+
+
+def test_a_zone_leaves_missing_and_far_times_bad_and_moves_dates():
+    far = pa.array([2**62, None, -(2**62)], pa.timestamp("s"))
+    assert points(typed_time_column(far, SECOND, zone=VIENNA)) == [None] * 3
+    days = pa.array([datetime(1970, 1, 3), None], pa.timestamp("ns")).cast(pa.date32())
+    assert points(typed_time_column(days, 3600 * SECOND, zone=VIENNA)) == [47, None]
 
 
 def test_nanoseconds_before_1970_do_not_round_to_zero():

@@ -15,7 +15,7 @@ from larspark.base.problems import LarsparkError, Problem, Severity, warn
 from larspark.base.terms import Constant
 from larspark.feeds import Stream, StreamOrTable, as_stream
 from larspark.feeds.answer_columns import with_column_names
-from larspark.feeds.time_options import TimeLike, time_option
+from larspark.feeds.time_options import TimeLike, time_option, zone_option
 from larspark.language import parse_formula, parse_program, tree
 from larspark.language.nodes import time_names
 from larspark.meaning.queries import query as query_elements
@@ -64,7 +64,7 @@ def explain(
 ) -> Explanation:
     """Why an atom holds at a time point of a stream, or what is missing for it."""
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = as_stream(stream, map).with_tick(program.tick)
+    stream = as_stream(stream, map).with_tick(program.tick).in_zone(zone_option(timezone))
     texts = TimeTexts(stream.options.tick, times, timezone)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     checked, atoms = prepare(program, background, settings)
@@ -108,7 +108,7 @@ def show(
     `view`, and only for the predicates `only`, if any are named.
     """
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = as_stream(stream, map).with_tick(program.tick)
+    stream = as_stream(stream, map).with_tick(program.tick).in_zone(zone_option(timezone))
     texts = TimeTexts(stream.options.tick, times, timezone)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     checked, atoms = prepare(program, background, settings)
@@ -162,7 +162,7 @@ def hypothesize(
     points. With `unsupported`, answers without evidence follow, their time points as variables.
     """
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = as_stream(stream, map).with_tick(program.tick)
+    stream = as_stream(stream, map).with_tick(program.tick).in_zone(zone_option(timezone))
     texts = TimeTexts(stream.options.tick, None, timezone)
     moment = texts.point(at)
     checked, atoms = prepare(program, background)
@@ -235,6 +235,7 @@ def query(
         raise LarsparkError(errors)
     atoms = frozenset(ground_atoms(background))
     stream = as_stream(stream, map).with_tick(None if tick is None else tick.microseconds)
+    stream = stream.in_zone(zone_option(timezone))
     texts = TimeTexts(stream.options.tick, times, timezone)
     elements = _elements(stream, None)
     first = stream.first_t if start is None else texts.point(start)
@@ -284,7 +285,7 @@ def run(
     `from` and `to` are the first and the last time point: timestamps if those of the stream are.
     """
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = as_stream(stream, map).with_tick(program.tick)
+    stream = as_stream(stream, map).with_tick(program.tick).in_zone(zone_option(timezone))
     texts = TimeTexts(stream.options.tick, times, timezone)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     session = open_session(program, background, engine, settings)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import tzinfo
 
 from larspark.api.atom_ranges import atoms_of_ranges
 from larspark.api.program import Program, open_session, prepare
@@ -10,7 +11,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Arithmetic, Variable, Wildcard
 from larspark.feeds import StreamOrTable, as_stream
-from larspark.feeds.time_options import TimeLike
+from larspark.feeds.time_options import TimeLike, zone_option
 from larspark.language import parse_formula, tree
 from larspark.language.nodes import walk
 from larspark.meaning import verification
@@ -133,7 +134,8 @@ def verify(
     satisfies the reduct.
     """
     program = Program.parse(program) if isinstance(program, str) else program
-    stream = as_stream(stream, map).with_tick(program.tick)
+    zone = zone_option(timezone)
+    stream = as_stream(stream, map).with_tick(program.tick).in_zone(zone)
     texts = TimeTexts(stream.options.tick, None, timezone)
     moment = texts.known(at)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
@@ -149,16 +151,16 @@ def verify(
         for point in range(first, moment):
             oracle.step(data, point)
     given = set(known)
-    added = [element for element in _elements(answer, program) if element not in given]
+    added = [element for element in _elements(answer, program, zone) if element not in given]
     timeline = (first, oracle.timeline_end(moment))
     interpretation = candidate(known, added, timeline, oracle.remembered)
     return verification.verify(checked, interpretation, atoms, moment)
 
 
 def _elements(
-    answer: Mapping[int, Iterable[Atom | str]] | StreamOrTable, program: Program
+    answer: Mapping[int, Iterable[Atom | str]] | StreamOrTable, program: Program, zone: tzinfo
 ) -> list[tuple[int, Atom]]:
     if isinstance(answer, Mapping):
         return [(t, atom) for t, atoms in answer.items() for atom in ground_atoms(atoms)]
-    stream = as_stream(answer).with_tick(program.tick)
+    stream = as_stream(answer).with_tick(program.tick).in_zone(zone)
     return [(row.t, row.atom) for row in stream.elements()]

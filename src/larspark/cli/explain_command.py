@@ -84,6 +84,7 @@ def explain(
         lateness,
         Layout(stream_format, delimiter, columns),
         loaded.syntax.named,
+        timezone=timezone,
     )
     found = api.explain(
         loaded,

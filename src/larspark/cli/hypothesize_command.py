@@ -102,6 +102,7 @@ def hypothesize(
         lateness,
         Layout(stream_format, delimiter, columns),
         loaded.syntax.named,
+        timezone=timezone,
     )
     answers = api.hypothesize(
         loaded,

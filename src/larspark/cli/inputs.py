@@ -12,6 +12,7 @@ from larspark.feeds import Stream, read_background
 from larspark.feeds.mapping import Kind
 from larspark.feeds.named_files import column_mapping, relation_columns, split_name
 from larspark.feeds.rdf_files import is_rdf, read_graph, read_triples
+from larspark.feeds.time_options import zone_option
 from larspark.language import DIALECTS
 from larspark.language.dialects import dialect_of
 from larspark.language.tree import NamedData, Tick
@@ -73,8 +74,14 @@ def open_stream(
     lateness: str,
     layout: Layout = Layout(),  # noqa: B008 - a named tuple cannot change
     named: Sequence[NamedData] = (),
+    *,
+    timezone: str | None = None,
 ) -> Stream:
-    """The stream of the options; several files are merged by time."""
+    """The stream of the options; several files are merged by time.
+
+    Timestamps without a zone are local times of `timezone`.
+    """
+    zone = zone_option(timezone)
     streams: list[Stream] = []
     for text in places:
         name, place = split_name(text)
@@ -111,8 +118,9 @@ def open_stream(
             )
         )
     if len(streams) == 1:
-        return streams[0]
-    return Stream.merge(*streams).with_tick(None if tick is None else tick.microseconds)
+        return streams[0].in_zone(zone)
+    merged = Stream.merge(*streams).with_tick(None if tick is None else tick.microseconds)
+    return merged.in_zone(zone)
 
 
 def _data(name: str | None, named: Sequence[NamedData]) -> NamedData | None:

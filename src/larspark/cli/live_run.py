@@ -41,6 +41,7 @@ def open_live(
     retry: bool,
     on_error: OnError | None,
     lateness: str,
+    timezone: str | None,
     durable: DurableRun | None = None,
 ) -> LiveStream | None:
     """The live stream of the options; None for a file that is not followed.
@@ -70,6 +71,7 @@ def open_live(
         tick=None if tick is None else tick.microseconds,
         on_error=(on_error or (OnError.FAIL if ends else OnError.SKIP)).value,
         lateness=lateness,
+        timezone=timezone,
         retry=retry and not ends,
         say=say,
         owner=None if durable is None else durable.owner,

@@ -103,6 +103,7 @@ def models(
         lateness,
         Layout(stream_format, delimiter, columns),
         loaded.syntax.named,
+        timezone=timezone,
     )
     texts = api.TimeTexts(source.options.tick, times, timezone)
     moment, written = texts.known(at), texts.written(source)

@@ -224,7 +224,8 @@ ZoneOption = Annotated[
     str | None,
     typer.Option(
         "--timezone",
-        help="The time zone of timestamps, such as Europe/Vienna; UTC by default.",
+        help="The time zone of timestamps, such as Europe/Vienna, and of those without a zone in "
+        "the stream; UTC by default.",
         metavar="ZONE",
         rich_help_panel=TIMELINE,
     ),

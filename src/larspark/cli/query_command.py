@@ -68,6 +68,7 @@ def query(
         on_error,
         lateness,
         Layout(stream_format, delimiter, columns),
+        timezone=timezone,
     )
     given = background_facts(background)
     answers = api.query(

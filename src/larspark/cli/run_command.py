@@ -202,6 +202,7 @@ def run(
         retry=retry,
         on_error=on_error,
         lateness=lateness,
+        timezone=timezone,
         durable=durable,
     )
     metrics_at = parse_metrics(metrics, live=live_source is not None)
@@ -215,6 +216,7 @@ def run(
         lateness,
         Layout(stream_format, delimiter, columns),
         loaded.syntax.named,
+        timezone=timezone,
     )
     texts = api.TimeTexts(source.options.tick, times, timezone)
     written = texts.written(source)

@@ -116,6 +116,7 @@ def show(
         lateness,
         Layout(stream_format, delimiter, columns),
         () if loaded is None else loaded.syntax.named,
+        timezone=timezone,
     )
     texts = api.TimeTexts(source.options.tick, times, timezone)
     drawn = None if view is None else (texts.known(view[0]), texts.known(view[1]))

@@ -112,6 +112,7 @@ def studio(
                 retry=retry,
                 on_error=on_error,
                 lateness=lateness,
+                timezone=timezone,
             )
             if found is not None:
                 return found
@@ -123,6 +124,7 @@ def studio(
             lateness,
             layout,
             loaded.syntax.named,
+            timezone=timezone,
         )
 
     def settings(texts: api.TimeTexts, loaded: api.Program) -> Settings:

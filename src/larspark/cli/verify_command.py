@@ -72,7 +72,8 @@ def verify(
     options = given_options(reading=reading, tick=tick, range=span, t0=first_report, report=report)
     loaded = load_program(program, dialect, allow_path, options, hindsight=hindsight)
     named = loaded.syntax.named
-    source = open_stream(stream, mapping, loaded.syntax.tick, None, "0", named=named)
+    length = loaded.syntax.tick
+    source = open_stream(stream, mapping, length, None, "0", named=named, timezone=timezone)
     texts = api.TimeTexts(source.options.tick, None, timezone)
     verdict = api.verify(
         loaded,

@@ -82,7 +82,7 @@ def read_triples(
 
     def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
         with source.open() as file:
-            lines = _Lines(stream, options.tick)
+            lines = _Lines(stream, options)
             reading.timestamps = lambda: lines.timestamps
             blocks = lines.blocks(file, source.name)
             yield from row_batches(blocks, source.name, options, reading)
@@ -114,14 +114,14 @@ def _constant(term: Any) -> Constant:
 class _Lines:
     """Parses the lines of a stream; the times of graphs are kept until their triples come."""
 
-    def __init__(self, stream: str | None, tick: int | None) -> None:
+    def __init__(self, stream: str | None, options: Options) -> None:
         from rdflib.plugins.parsers.ntriples import W3CNTriplesParser
 
         self._stream = stream
-        self._tick = tick
+        self._options = options
         self._parser = W3CNTriplesParser()
         self._nodes: dict[str, Any] = {}
-        self._atoms = JsonLines(tick, Times.REQUIRED)
+        self._atoms = JsonLines(options, Times.REQUIRED)
         # Whether times were timestamps, and not integers.
         self.timestamps = False
         self._times: dict[str, int] = {}
@@ -160,7 +160,7 @@ class _Lines:
 
     def _point(self, written: object) -> int:
         self.timestamps = self.timestamps or isinstance(written, str)
-        return time_point(written, self._tick)
+        return time_point(written, self._options.tick, zone=self._options.local)
 
     def _record(self, text: str) -> dict[str, Any]:
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
 from typing import Literal, TypeAlias
 
 from larspark.base.problems import LarsparkError, Problem, Span
@@ -72,6 +72,7 @@ class Options:
     """Options of reading; `tick` is the length of a time point in microseconds.
 
     `delay` is a lateness as a duration, as long as there is no tick that makes it time points.
+    `zone` is that of timestamps without one; None, as long as no one has named one, is UTC.
     """
 
     tick: int | None = None
@@ -79,6 +80,7 @@ class Options:
     lateness: int = 0
     batch_size: int = BATCH_SIZE
     delay: str | timedelta | None = None
+    zone: tzinfo | None = None
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -92,6 +94,11 @@ class Options:
             problems.append(_wrong("tick", self.tick, f"from 1 to {_LONGEST_TICK} microseconds"))
         if problems:
             raise LarsparkError(problems)
+
+    @property
+    def local(self) -> tzinfo:
+        """The zone of timestamps that have none."""
+        return UTC if self.zone is None else self.zone
 
 
 def _wrong(option: str, value: object, allowed: str) -> Problem:

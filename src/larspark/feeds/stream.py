@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, tzinfo
 from functools import partial
 from typing import Any, Self, TypeAlias
 
@@ -70,6 +71,7 @@ class Stream:
         on_error: OnError = "fail",
         lateness: DurationLike = 0,
         batch_size: int = BATCH_SIZE,
+        timezone: str | None = None,
     ) -> Self:
         """A stream in a file, an open file, or standard input (`-`).
 
@@ -79,9 +81,9 @@ class Stream:
         are found out where they are not given. `tick` is the length of a time point in
         microseconds, for timestamps. An invalid line ends the reading; with `on_error="skip"` it is
         skipped and counted. Facts may be late by `lateness`, a number of time points or a duration
-        such as `3min`.
+        such as `3min`. Timestamps without a zone are local times of `timezone`, or else in UTC.
         """
-        options = reading_options(tick, on_error, lateness, batch_size)
+        options = reading_options(tick, on_error, lateness, batch_size, timezone)
         place = Source(source)
         form = place.format(format)
         mappings = stream_mappings(map, form, place.name)
@@ -93,7 +95,7 @@ class Stream:
                 match form:
                     case "jsonl":
                         lines = line_reader(
-                            form, mappings, layout, options.tick, clocked=False, live=False
+                            form, mappings, layout, options, clocked=False, live=False
                         )
                         if not place.lasting:
                             # Lines in a pipe are not to wait for a block.
@@ -124,6 +126,7 @@ class Stream:
         on_error: OnError = "fail",
         lateness: DurationLike = 0,
         batch_size: int = BATCH_SIZE,
+        timezone: str | None = None,
     ) -> Self:
         """A stream of pairs in memory: a time, and an atom, its text, or None to advance time."""
         pairs = tuple(elements)
@@ -133,7 +136,9 @@ class Stream:
                 _pair_blocks(pairs, options, reading), _ELEMENTS, options, reading
             )
 
-        return cls(_ELEMENTS, reader, reading_options(tick, on_error, lateness, batch_size))
+        return cls(
+            _ELEMENTS, reader, reading_options(tick, on_error, lateness, batch_size, timezone)
+        )
 
     @classmethod
     def from_table(
@@ -146,6 +151,7 @@ class Stream:
         on_error: OnError = "fail",
         lateness: DurationLike = 0,
         batch_size: int = BATCH_SIZE,
+        timezone: str | None = None,
     ) -> Self:
         """A stream in a pyarrow table, a pandas or polars data frame, a DuckDB relation, or any
         object with the Arrow stream interface.
@@ -164,11 +170,11 @@ class Stream:
             consumed = True
             timed = table
             if at is not None:
-                timed = at_one_time(table, time_option(at, options.tick), _TIME)
+                timed = at_one_time(table, time_option(at, options.tick, options.local), _TIME)
             opened = memory_table(timed, _TABLE)
             yield from column_batches(opened, mappings, options, reading)
 
-        options = reading_options(tick, on_error, lateness, batch_size)
+        options = reading_options(tick, on_error, lateness, batch_size, timezone)
         return cls(_TABLE, reader, options, lasting=not once)
 
     @classmethod
@@ -176,7 +182,7 @@ class Stream:
         """Several streams merged by time; at equal times in the order of the arguments."""
 
         def reader(options: Options, reading: Reading) -> Iterator[AnyBatch]:
-            parts = [stream.with_tick(options.tick) for stream in streams]
+            parts = [stream.with_tick(options.tick).in_zone(options.zone) for stream in streams]
             reading.timestamps = lambda: any(part.timestamps for part in parts)
             yield from merged_batches([part.batches() for part in parts], reading)
             for part in parts:
@@ -193,6 +199,12 @@ class Stream:
         if tick is None or self.options.tick is not None:
             return self
         return self._again(ticked(self.options, tick))
+
+    def in_zone(self, zone: tzinfo | None) -> Self:
+        """The same stream with this zone for timestamps without one, unless it has one already."""
+        if zone is None or self.options.zone is not None:
+            return self
+        return self._again(replace(self.options, zone=zone))
 
     def _again(self, options: Options) -> Self:
         """The same stream with other options, read independently."""
@@ -301,7 +313,7 @@ def _pair_blocks(pairs: Sequence[Pair], options: Options, reading: Reading) -> B
         block = pairs[start : start + options.batch_size]
         if any(map(_is_stamped, block)):
             reading.timestamps = lambda: True
-        yield [_arrival(pair, n, options.tick, atoms) for n, pair in enumerate(block, start + 1)]
+        yield [_arrival(pair, n, options, atoms) for n, pair in enumerate(block, start + 1)]
 
 
 def _is_stamped(pair: object) -> bool:
@@ -313,16 +325,19 @@ def _is_stamped(pair: object) -> bool:
             return False
 
 
-def _arrival(pair: object, number: int, tick: int | None, atoms: GroundAtoms) -> Arrival | Problem:
+def _arrival(pair: object, number: int, options: Options, atoms: GroundAtoms) -> Arrival | Problem:
+    def point(time: object) -> int:
+        return time_point(time, options.tick, zone=options.local)
+
     try:
         match pair:
             case (t, None):
-                return time_point(t, tick), (), number
+                return point(t), (), number
             case (t, str() as text):
-                return time_point(t, tick), (atoms[text],), number
+                return point(t), (atoms[text],), number
             case (t, Atom() as atom):
                 args = tuple([value_constant(value) for value in atom.args])
-                return time_point(t, tick), (Atom(predicate(atom.predicate), args),), number
+                return point(t), (Atom(predicate(atom.predicate), args),), number
             case _:
                 raise Refused("L312", "an element is a time and an atom or its text")
     except Refused as refused:

@@ -11,8 +11,9 @@ from larspark.base.durations import MICROSECONDS, duration_text
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import INTEGER_MAX
 from larspark.feeds.ground_atoms import shortened
-from larspark.feeds.reading import BATCH_SIZE, OnError, Options
-from larspark.feeds.times import microseconds_since_1970, needs_tick
+from larspark.feeds.local_times import microseconds_since_1970
+from larspark.feeds.reading import BATCH_SIZE, OnError, Options, Refused
+from larspark.feeds.times import needs_tick
 
 # A time point, an ISO timestamp, or a datetime.
 TimeLike: TypeAlias = int | str | date
@@ -40,9 +41,10 @@ def time_option(value: TimeLike, tick: int | None, zone: tzinfo = UTC) -> int:
     if tick is None:
         refused = needs_tick(f"the time `{shown}` is a timestamp")
         raise LarsparkError(Problem(refused.code, refused.message, hint=refused.hint))
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=zone)
-    return microseconds_since_1970(moment) // tick
+    try:
+        return microseconds_since_1970(moment, zone) // tick
+    except Refused as refused:
+        raise LarsparkError(Problem(refused.code, refused.message, hint=refused.hint)) from None
 
 
 def _moment(value: str | date, shown: str) -> datetime:
@@ -99,12 +101,17 @@ def duration_option(value: DurationLike, tick: int | None) -> int:
 
 
 def reading_options(
-    tick: int | None, on_error: OnError, lateness: DurationLike, batch_size: int = BATCH_SIZE
+    tick: int | None,
+    on_error: OnError,
+    lateness: DurationLike,
+    batch_size: int = BATCH_SIZE,
+    timezone: str | None = None,
 ) -> Options:
     """Options of reading; a lateness that is a duration waits for a tick if there is none."""
+    zone = None if timezone is None else zone_option(timezone)
     if tick is None and not isinstance(lateness, int) and not is_number(lateness):
-        return Options(None, on_error, batch_size=batch_size, delay=lateness)
-    return Options(tick, on_error, duration_option(lateness, tick), batch_size)
+        return Options(None, on_error, batch_size=batch_size, delay=lateness, zone=zone)
+    return Options(tick, on_error, duration_option(lateness, tick), batch_size, zone=zone)
 
 
 def ticked(options: Options, tick: int | None) -> Options:

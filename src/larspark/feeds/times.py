@@ -1,17 +1,18 @@
 """Time points of integers and timestamps.
 
-A natural number is a time point. A timestamp without a zone is in UTC. With a tick of n
-microseconds, its time point is floor(microseconds since 1970-01-01T00:00Z / n). A number with a
-unit is a timestamp: so many units since then.
+A natural number is a time point. A timestamp without a zone is local time in a zone that the user
+names, or in UTC. With a tick of n microseconds, its time point is floor(microseconds since
+1970-01-01T00:00Z / n). A number with a unit is a timestamp: so many units since then.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, tzinfo
 from fractions import Fraction
 
 from larspark.base.problems import Problem, Severity, warn
 from larspark.base.terms import INTEGER_MAX, constant
 from larspark.feeds.conversions import argument
 from larspark.feeds.ground_atoms import shortened
+from larspark.feeds.local_times import microseconds_since_1970
 from larspark.feeds.mapping import UNITS, Kind
 from larspark.feeds.reading import Refused
 
@@ -20,14 +21,12 @@ LARGE_TIME = 100_000_000
 # Between these a time since 1970 is taken for what it says, in microseconds.
 _PLAUSIBLE = (631_152_000_000_000, 4_102_444_800_000_000)
 _END_OF_CALENDAR = 253_402_300_799_999_999
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
-def time_point(value: object, tick: int | None, unit: int | None = None) -> int:
+def time_point(value: object, tick: int | None, unit: int | None = None, zone: tzinfo = UTC) -> int:
     """The time point of a number, an ISO timestamp or a datetime.
 
-    `unit` is that of numbers, in nanoseconds.
+    `unit` is that of numbers, in nanoseconds; `zone` is that of timestamps without one.
 
     >>> time_point(36, None), time_point("1970-01-01T00:01:30Z", 60_000_000)
     (36, 1)
@@ -56,11 +55,11 @@ def time_point(value: object, tick: int | None, unit: int | None = None) -> int:
                 raise Refused("L310", f"the time {value} is not an integer", hint)
             return _natural(whole, str(value))
         case str():
-            return _natural(_stamp(value, tick), value)
+            return _natural(_stamp(value, tick, zone), value)
         case datetime():
             if tick is None:
                 raise needs_tick(f"the time {value} is a timestamp")
-            return _natural(microseconds_since_1970(value) // tick, str(value))
+            return _natural(microseconds_since_1970(value, zone) // tick, str(value))
         case None:
             raise Refused("L310", "the time is missing")
         case _:
@@ -75,7 +74,7 @@ def _natural(t: int, shown: str) -> int:
     return t
 
 
-def _stamp(text: str, tick: int | None) -> int:
+def _stamp(text: str, tick: int | None, zone: tzinfo) -> int:
     """The time point of an ISO timestamp; negative before 1970."""
     try:
         moment = datetime.fromisoformat(text)
@@ -87,14 +86,7 @@ def _stamp(text: str, tick: int | None) -> int:
         ) from None
     if tick is None:
         raise needs_tick(f'the time "{shortened(text)}" is a timestamp')
-    return microseconds_since_1970(moment) // tick
-
-
-def microseconds_since_1970(moment: datetime) -> int:
-    """The microseconds from 1970-01-01T00:00Z to a moment, which is in UTC unless it has a zone."""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // _MICROSECOND
+    return microseconds_since_1970(moment, zone) // tick
 
 
 def _of_unit(value: object, tick: int | None, unit: int) -> int:

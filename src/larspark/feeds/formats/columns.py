@@ -320,7 +320,8 @@ class Grid:
         read_times = text_time_column if text else typed_time_column
         read_values = text_column if text else typed_column
         self._times: dict[tuple[str, int | None], TimeColumn] = {
-            (m.time, m.unit): read_times(batch[m.time], options.tick, m.unit) for m in mappings
+            (m.time, m.unit): read_times(batch[m.time], options.tick, m.unit, options.local)
+            for m in mappings
         }
         self._values: dict[ColumnName, Column] = {
             column: read_values(batch[column.name], column.kind or kinds.get(column.name))

@@ -10,7 +10,7 @@ from larspark.feeds.conversions import text_argument
 from larspark.feeds.formats.csv_layout import CsvLayout, header_cells, split_line
 from larspark.feeds.mapping import ColumnName, Kind, Mapping
 from larspark.feeds.ordering import Arrival
-from larspark.feeds.reading import Refused
+from larspark.feeds.reading import Options, Refused
 from larspark.feeds.times import LARGE_TIME, time_point, warn_of_unit
 
 _MISSING = ("", "NaN", "nan", "NAN")
@@ -25,10 +25,10 @@ class CsvLines:
     mappings. Without types, a cell is a number if it is a plain one, else text.
     """
 
-    def __init__(self, mappings: tuple[Mapping, ...], tick: int | None, layout: CsvLayout) -> None:
+    def __init__(self, mappings: tuple[Mapping, ...], options: Options, layout: CsvLayout) -> None:
         self.timestamps = False
         self._mappings = mappings
-        self._tick = tick
+        self._options = options
         self._layout = layout
         named = (name for mapping in mappings for name in mapping.columns)
         self._needed = list(dict.fromkeys(name for name in named if name))
@@ -110,13 +110,13 @@ class CsvLines:
         try:
             _check_present(text)
             value = text if mapping.unit is not None else text_argument(text, None)
-            t = time_point(value, self._tick, mapping.unit)
+            t = time_point(value, self._options.tick, mapping.unit, self._options.local)
         except Refused as refused:
             raise refused.of_column(mapping.time) from None
         if mapping.unit is not None or isinstance(value, str):
             self.timestamps = True
         if t > LARGE_TIME and mapping.unit is None and type(value) is int and not self._warned:
-            self._warned = warn_of_unit(t, self._tick)
+            self._warned = warn_of_unit(t, self._options.tick)
         return t
 
 

@@ -92,7 +92,9 @@ class NativeBlocks:
     def _time_points(self, values: pa.Array) -> Times | None:
         if values.null_count:
             return None
-        times, bad, _, counted = typed_time_column(values, self._options.tick)
+        times, bad, _, counted = typed_time_column(
+            values, self._options.tick, zone=self._options.local
+        )
         if bad.any():
             return None
         if counted > LARGE_TIME and not self._warned:

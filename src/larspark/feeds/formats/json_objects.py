@@ -16,7 +16,7 @@ from larspark.feeds.formats.jsonl import ROUNDED, json_name
 from larspark.feeds.ground_atoms import shortened
 from larspark.feeds.mapping import ColumnName, Mapping
 from larspark.feeds.ordering import Arrival
-from larspark.feeds.reading import Refused
+from larspark.feeds.reading import Options, Refused
 from larspark.feeds.times import LARGE_TIME, time_point, warn_of_unit
 
 _SHOWN_FIELDS = 10
@@ -27,10 +27,10 @@ _UNROLLED = "; `jq -c '.[]'` does that with a list"
 class MappedObjects:
     """A reader of lines with JSON objects."""
 
-    def __init__(self, mappings: tuple[Mapping, ...], tick: int | None) -> None:
+    def __init__(self, mappings: tuple[Mapping, ...], options: Options) -> None:
         self.timestamps = False
         self._mappings = mappings
-        self._tick = tick
+        self._options = options
         self._warned = False
 
     def arrivals(
@@ -74,13 +74,13 @@ class MappedObjects:
         name = mapping.time
         value = _field(record, name, mapping.time_path)
         try:
-            t = time_point(value, self._tick, mapping.unit)
+            t = time_point(value, self._options.tick, mapping.unit, self._options.local)
         except Refused as refused:
             raise _in_field(refused, name, mapping.time_path) from None
         if mapping.unit is not None or isinstance(value, str):
             self.timestamps = True
         if t > LARGE_TIME and mapping.unit is None and type(value) is int and not self._warned:
-            self._warned = warn_of_unit(t, self._tick)
+            self._warned = warn_of_unit(t, self._options.tick)
         return t
 
     def _argument(self, record: dict[str, Any], column: ColumnName, line: bytes) -> Constant:

@@ -21,7 +21,7 @@ from larspark.base.terms import INTEGER_MAX, Constant
 from larspark.feeds.byte_source import line_blocks, text_of
 from larspark.feeds.ground_atoms import GroundAtoms, predicate, shortened, value_constant
 from larspark.feeds.ordering import Arrival, Blocks
-from larspark.feeds.reading import Refused
+from larspark.feeds.reading import Options, Refused
 from larspark.feeds.times import LARGE_TIME, time_point, warn_of_unit
 
 _Record: TypeAlias = dict[str, Any]
@@ -74,14 +74,14 @@ class LineReader(Protocol):
         """The arrivals after the last line."""
 
 
-def stream_blocks(file: BinaryIO, source: str, tick: int | None) -> Blocks:
+def stream_blocks(file: BinaryIO, source: str, options: Options) -> Blocks:
     """The arrivals of each block of lines."""
-    return arrival_blocks(file, source, JsonLines(tick, Times.REQUIRED))
+    return arrival_blocks(file, source, JsonLines(options, Times.REQUIRED))
 
 
 def background_blocks(file: BinaryIO, source: str) -> Blocks:
     """The facts of background data, which has no times: every `t` is 0."""
-    return arrival_blocks(file, source, JsonLines(None, Times.FORBIDDEN))
+    return arrival_blocks(file, source, JsonLines(Options(), Times.FORBIDDEN))
 
 
 def arrival_blocks(file: BinaryIO, source: str, reader: LineReader) -> Blocks:
@@ -102,14 +102,14 @@ class JsonLines:
     With `intervals`, lines may hold intervals, which are split into their time points.
     """
 
-    def __init__(self, tick: int | None, times: Times, intervals: bool = False) -> None:
+    def __init__(self, options: Options, times: Times, intervals: bool = False) -> None:
         self.timestamps = False
-        self._tick = tick
+        self._options = options
         # Atoms that hold on: the next time point, the last one, a number, the atom, its line.
         self._holding: list[tuple[int, int, int, Atom, int]] = []
         self._intervals = 0
         # Larger integer times are looked at.
-        self._largest = INTEGER_MAX if tick is None else LARGE_TIME
+        self._largest = INTEGER_MAX if options.tick is None else LARGE_TIME
         self._shapes = _Shapes(times, intervals)
         self._atoms = GroundAtoms()
 
@@ -182,12 +182,12 @@ class JsonLines:
     def _time(self, record: _Record, key: str) -> int:
         value = record[key]
         try:
-            t = time_point(value, self._tick)
+            t = time_point(value, self._options.tick, zone=self._options.local)
         except Refused as refused:
             raise refused.inside(key) from None
         if isinstance(value, str):
             self.timestamps = True
-        if type(value) is int and t > self._largest and warn_of_unit(t, self._tick):
+        if type(value) is int and t > self._largest and warn_of_unit(t, self._options.tick):
             self._largest = INTEGER_MAX
         return t
 

@@ -109,7 +109,7 @@ def line_reader(
     form: Format,
     mappings: tuple[Mapping, ...],
     layout: CsvLayout,
-    tick: int | None,
+    options: Options,
     *,
     clocked: bool,
     live: bool = True,
@@ -119,11 +119,11 @@ def line_reader(
     An interval, which may stand for any number of facts, is read from files only.
     """
     if form in CSV_FORMATS:
-        return CsvLines(mappings, tick, csv_layout(form, layout))
+        return CsvLines(mappings, options, csv_layout(form, layout))
     if form != "jsonl":
         message = f"{form} cannot be read line by line"
         raise LarsparkError(Problem("L302", message, hint="live streams are jsonl, csv or tsv"))
     if mappings:
-        return MappedObjects(mappings, tick)
+        return MappedObjects(mappings, options)
     times = Times.OPTIONAL if clocked else Times.REQUIRED
-    return JsonLines(tick, times, intervals=not live)
+    return JsonLines(options, times, intervals=not live)

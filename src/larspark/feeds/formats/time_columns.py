@@ -1,6 +1,7 @@
 """Columns of a table as time points. For one value, `times.time_point` is the definition."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, tzinfo
 from math import gcd
 from typing import Any, NamedTuple, TypeAlias
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from larspark.base.arrow_numpy import numpy_array
+from larspark.base.arrow_numpy import null_mask, numpy_array
 from larspark.base.problems import Problem
 from larspark.base.terms import INTEGER_MAX
 from larspark.feeds.formats.cells import (
@@ -23,12 +24,15 @@ from larspark.feeds.formats.cells import (
     text_column,
     typed_column,
 )
+from larspark.feeds.local_times import local_columns, microseconds_since_1970
 from larspark.feeds.mapping import Kind
 from larspark.feeds.reading import Refused
 from larspark.feeds.times import last_time_point, needs_tick, time_point
 
 Times: TypeAlias = npt.NDArray[np.int64]
 
+# So far from 1970 that an offset from UTC still fits 64 bits.
+_FURTHEST = INTEGER_MAX - 2 * 86_400_000_000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
@@ -44,7 +48,9 @@ class TimeColumn(NamedTuple):
     counted: int = -1
 
 
-def text_time_column(cells: pa.Array, tick: int | None, unit: int | None = None) -> TimeColumn:
+def text_time_column(
+    cells: pa.Array, tick: int | None, unit: int | None = None, zone: tzinfo = UTC
+) -> TimeColumn:
     """The time points of a column of CSV cells."""
     if unit is not None:
 
@@ -53,21 +59,23 @@ def text_time_column(cells: pa.Array, tick: int | None, unit: int | None = None)
 
         return _unit_times(text_column(cells, Kind.NUMBER), tick, unit, refusal)
     column = text_column(cells)
-    times, bad = _part_times(column.parts[0], tick)
+    times, bad = _part_times(column.parts[0], tick, zone)
     counted = _counted(column.parts[0], times)
     for kind, part in enumerate(column.parts[1:], 1):
-        part_times, part_bad = _part_times(part, tick)
+        part_times, part_bad = _part_times(part, tick, zone)
         counted = max(counted, _counted(part, part_times))
         chosen = column.kind_of == kind
         times, bad = np.where(chosen, part_times, times), np.where(chosen, part_bad, bad)
 
     def explain(row: int) -> Refused:
-        return reason(lambda: time_point(cell_constant(cells[row].as_py()), tick))
+        return reason(lambda: time_point(cell_constant(cells[row].as_py()), tick, zone=zone))
 
     return TimeColumn(times, bad | column.bad, explain, counted)
 
 
-def typed_time_column(values: pa.Array, tick: int | None, unit: int | None = None) -> TimeColumn:
+def typed_time_column(
+    values: pa.Array, tick: int | None, unit: int | None = None, zone: tzinfo = UTC
+) -> TimeColumn:
     """The time points of an Arrow column of a type that `time_type_problems` accepts."""
     values = decoded(values)
     if unit is not None:
@@ -77,14 +85,14 @@ def typed_time_column(values: pa.Array, tick: int | None, unit: int | None = Non
 
         return _unit_times(typed_column(values, Kind.NUMBER), tick, unit, refusal)
     if _is_moment_type(values.type) and tick is not None:
-        times, bad = _moment_times(values, tick)
-        return TimeColumn(times, bad, lambda row: _moment_reason(values.slice(row, 1)))
+        times, bad = _moment_times(values, tick, zone)
+        return TimeColumn(times, bad, lambda row: _moment_reason(values.slice(row, 1), zone))
 
     def explain(row: int) -> Refused:
-        return reason(lambda: time_point(values[row].as_py(), tick))
+        return reason(lambda: time_point(values[row].as_py(), tick, zone=zone))
 
     column = typed_column(values)
-    times, bad = _part_times(column.parts[0], tick)
+    times, bad = _part_times(column.parts[0], tick, zone)
     return TimeColumn(times, bad | column.bad, explain, _counted(column.parts[0], times))
 
 
@@ -149,9 +157,9 @@ def _counted(part: pa.Array, times: Times) -> int:
     return -1 if pa.types.is_string(part.type) else int(times.max(initial=-1))
 
 
-def _part_times(part: pa.Array, tick: int | None) -> tuple[Times, Mask]:
+def _part_times(part: pa.Array, tick: int | None, zone: tzinfo) -> tuple[Times, Mask]:
     if pa.types.is_string(part.type):
-        return _text_times(part, tick)
+        return _text_times(part, tick, zone)
     if pa.types.is_floating(part.type):
         values = numpy_array(part, -1.0)
         # Floats beyond 2**53 are refused; NaN fails every comparison.
@@ -161,45 +169,55 @@ def _part_times(part: pa.Array, tick: int | None) -> tuple[Times, Mask]:
     return times, times < 0
 
 
-def _text_times(texts: pa.Array, tick: int | None) -> tuple[Times, Mask]:
+def _text_times(texts: pa.Array, tick: int | None, zone: tzinfo) -> tuple[Times, Mask]:
     if tick is not None:
-        for zone in (None, "UTC"):
-            moments = cast_or_none(texts, pa.timestamp("us", zone))
+        for named in (None, "UTC"):
+            moments = cast_or_none(texts, pa.timestamp("us", named))
             if moments is not None:
-                return _moment_times(moments, tick)
+                return _moment_times(moments, tick, zone)
     encoded = texts.dictionary_encode()
-    points = [_point_or_minus_one(text, tick) for text in encoded.dictionary.to_pylist()]
+    points = [_point_or_minus_one(text, tick, zone=zone) for text in encoded.dictionary.to_pylist()]
     # Index -1, the last entry, stands for rows without a text.
     times = np.array([*points, -1], dtype=np.int64)[numpy_array(encoded.indices, -1)]
     return times, times < 0
 
 
-def _point_or_minus_one(value: object, tick: int | None, unit: int | None = None) -> int:
+def _point_or_minus_one(
+    value: object, tick: int | None, unit: int | None = None, zone: tzinfo = UTC
+) -> int:
     try:
-        return time_point(value, tick, unit)
+        return time_point(value, tick, unit, zone)
     except Refused:
         return -1
 
 
-def _moment_times(moments: pa.Array, tick: int) -> tuple[Times, Mask]:
-    kind: Any = moments.type
-    if pa.types.is_date32(kind):
-        moments, unit = pc.cast(moments, pa.timestamp("s")), "s"
-    elif pa.types.is_date64(kind):
-        unit = "ms"
-    else:
-        unit = kind.unit
+def _moment_times(moments: pa.Array, tick: int, zone: tzinfo) -> tuple[Times, Mask]:
+    if pa.types.is_date(moments.type):
+        days = pa.types.is_date32(moments.type)
+        moments = pc.cast(moments, pa.timestamp("s" if days else "ms"))
     values = numpy_array(pc.cast(moments, pa.int64()), -1)
-    if unit == "ns":
-        times: Times = np.floor_divide(values, tick * 1000)
-        return times, times < 0
-    factor = _MICROSECONDS[unit]
-    bad: Mask = (values < 0) | (values > INTEGER_MAX // factor)
-    return np.where(bad, -1, np.where(bad, 0, values) * factor // tick), bad
+    if moments.type.unit == "ns":
+        bad: Mask = null_mask(moments)
+        micros: Times = np.floor_divide(values, 1000)
+    else:
+        factor = _MICROSECONDS[moments.type.unit]
+        bad = null_mask(moments) | (values > _FURTHEST // factor) | (values < -_FURTHEST // factor)
+        micros = np.where(bad, 0, values) * factor
+    if moments.type.tz is None:
+        micros, without = local_columns(micros, zone)
+        bad = bad | without
+    bad = bad | (micros < 0)
+    return np.where(bad, -1, micros // tick), bad
 
 
-def _moment_reason(moment: pa.Array) -> Refused:
+def _moment_reason(moment: pa.Array, zone: tzinfo) -> Refused:
     if moment.null_count:
         return Refused("L313", "there is no value")
     shown = moment.cast(pa.string())[0].as_py()
+    try:
+        microseconds_since_1970(datetime.fromisoformat(shown), zone)
+    except Refused as refused:
+        return refused
+    except ValueError:
+        pass  # beyond the calendar
     return Refused("L310", f"the time {shown} lies before 1970 or too far ahead")

@@ -60,6 +60,7 @@ class LiveStream(Stream):
         lateness: DurationLike = 0,
         retry: bool = True,
         queue: int = INBOX_BYTES,
+        timezone: str | None = None,
         say: Callable[[str], None] | None = None,
         owner: str | None = None,
     ) -> None:
@@ -74,11 +75,12 @@ class LiveStream(Stream):
         self._clock: Clock | None = None
         self._first = 0
         self._length = clock
-        self._start = None if start is None else time_option(start, clock or tick)
+        options = reading_options(clock or tick, on_error, lateness, timezone=timezone)
+        self._start = None if start is None else time_option(start, clock or tick, options.local)
         # Time points count from 1970, or from a timestamp that was given.
         self._stamped = clock is not None and (start is None or not is_number(start))
         # Formats that cannot be read line by line are an error at once.
-        self._reader_of(None)
+        self._reader_of(Options())
         self._inbox = Inbox(self._now, queue)
         if owner is not None and self._form != "jsonl":
             # The names of the columns stand at the beginning, which is not read again.
@@ -102,7 +104,6 @@ class LiveStream(Stream):
         self._resumed: Mapping[str, Any] | None = None
         self._begun = False
         self.stopped = False
-        options = reading_options(clock or tick, on_error, lateness)
         super().__init__(parsed.name, self._batches, options, lasting=False)
 
     def begin(self) -> int | None:
@@ -219,7 +220,7 @@ class LiveStream(Stream):
         feeding.start()
         try:
             if self._clock is None:
-                reader = self._reader_of(options.tick)
+                reader = self._reader_of(options)
                 self._note_timestamps(reading, reader)
                 blocks = self._blocks(reader)
                 yield from row_batches(blocks, self.name, options, reading, order)
@@ -281,9 +282,9 @@ class LiveStream(Stream):
             self._rest()
             raise _PausedError
 
-    def _reader_of(self, tick: int | None) -> LineReader:
+    def _reader_of(self, options: Options) -> LineReader:
         clocked = self._length is not None
-        return line_reader(self._form, self._mappings, self._layout, tick, clocked=clocked)
+        return line_reader(self._form, self._mappings, self._layout, options, clocked=clocked)
 
     def _feed(self) -> None:
         try:
@@ -310,7 +311,7 @@ class LiveStream(Stream):
         self, clock: Clock, first: int, options: Options, reading: Reading
     ) -> Iterator[AnyBatch]:
         """A batch for every time point, with or without facts, and more when facts arrive."""
-        reader = self._reader_of(options.tick)
+        reader = self._reader_of(options)
         self._note_timestamps(reading, reader)
         order = self._order
         if not isinstance(order, ClockOrder):

@@ -19,7 +19,7 @@ from larspark.base.atoms import Atom
 from larspark.base.facts import Row, RowBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.formats.jsonl import stream_blocks
-from larspark.feeds.reading import PROBLEMS_KEPT
+from larspark.feeds.reading import PROBLEMS_KEPT, Options
 from larspark.scale.job import Loaded
 from larspark.scale.problem_transport import reports_problems
 from larspark.scale.shuffle_payloads import rows_by_shard, shards_of, to_bytes
@@ -249,5 +249,5 @@ def _arrivals(
     lines: Iterable[str | None], tick: int | None
 ) -> Iterable[tuple[int, tuple[Atom, ...], int] | Problem]:
     text = "\n".join(line.replace("\n", " ") for line in lines if line is not None)
-    for block in stream_blocks(BytesIO(text.encode()), "the stream", tick):
+    for block in stream_blocks(BytesIO(text.encode()), "the stream", Options(tick)):
         yield from block
