@@ -240,3 +240,14 @@ def test_the_last_line_of_a_run_says_how_many_facts_were_merged(folder: Path) ->
     assert done.stderr.splitlines()[-1] == (
         "note: 2 facts equal another one at the same time point; equal facts count once"
     )
+
+
+def test_background_tables_take_names_and_types_of_columns(folder: Path) -> None:
+    (folder / "sites.csv").write_text("id,place,limit\n7,Vienna,90\n")
+    (folder / "p.lars").write_text("near(S, L) :- site(S, L).")
+    (folder / "s.jsonl").write_text('{"t": 1}\n')
+    words = ("run", "p.lars", "--stream", "s.jsonl", "--background")
+    done = larspark(folder, *words, "site(text(id), limit)=sites.csv")
+    assert json.loads(done.stdout)["atom"] == 'near("7",90)'
+    wrong = larspark(folder, *words, "site=sites.csv")
+    assert "or with its columns: `--background 'site(id, name)=FILE'`" in wrong.stderr

@@ -7,7 +7,7 @@ import pytest
 from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError
 from larspark.feeds import read_background
-from larspark.feeds.mapping import Kind
+from larspark.feeds.mapping import ColumnName, Kind, parse_table_columns
 
 LINE = Signature("line", 2)
 
@@ -48,6 +48,31 @@ def test_the_name_of_the_file_is_the_predicate_if_none_is_given(write):
         f"error L316: the name of {path} is not a valid predicate\n"
         '  hint: name one, e.g. `#background "lines.csv" as line/2.`'
     )
+
+
+TYPED = "id,limit,rate\n007,90,4\n1e5,95,5.5\n"
+
+
+def test_named_columns_have_types(write, recwarn):
+    _, columns = parse_table_columns("site(text(id), limit, number(rate))")
+    assert columns == (
+        ColumnName("id", Kind.TEXT),
+        ColumnName("limit"),
+        ColumnName("rate", Kind.NUMBER),
+    )
+    names, kinds = ("id", "limit"), (Kind.TEXT, None)
+    facts = read_background(write("s.csv", TYPED), LINE, columns=names, kinds=kinds)
+    assert shown(facts) == ['line("007",90)', 'line("1e5",95)']
+    path = write("t.parquet", "")
+    pa.parquet.write_table(pa.table({"id": [7, 8], "limit": ["90", "95"]}), path)
+    facts = read_background(path, LINE, columns=names, kinds=kinds)
+    assert shown(facts) == ['line("7","90")', 'line("8","95")']
+    assert not recwarn.list
+
+
+def test_what_is_no_column_of_a_table_is_refused():
+    with pytest.raises(LarsparkError, match="does not consist of the columns of a table"):
+        parse_table_columns("site(device.id, 3)")
 
 
 @pytest.mark.parametrize(

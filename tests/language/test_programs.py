@@ -108,6 +108,24 @@ def test_directives_are_collected() -> None:
     )
 
 
+def test_columns_of_background_data_have_names_and_types() -> None:
+    program = read('#background "s.csv" as site(text(id), name, integer("No. 1"), text).')
+    assert program.backgrounds == (
+        Background(
+            "s.csv",
+            Signature("site", 4),
+            ("id", "name", "No. 1", "text"),
+            ("text", "", "integer", ""),
+        ),
+    )
+    text = '#background "s.csv" as site(text(id), name, integer("No. 1"), text).\n'
+    assert program_text(program) == text
+    assert read('#background "s.csv" as site(id).').backgrounds[0].types == ()
+    (problem,) = parse_program('#background "s.csv" as site(txt(id)).').problems
+    assert problem.message == "`txt` is not a type of columns"
+    assert problem.hint == "the types are text, number, integer, comma"
+
+
 def test_an_empty_list_says_none_and_no_directive_says_nothing() -> None:
     assert read("#input. #show.").inputs == frozenset()
     assert read("#input. #show.").shows == frozenset()

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from larspark import api
-from larspark.base.atoms import Atom
+from larspark.base.atoms import Atom, Signature
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.rdf_terms import STREAMED, iri_text
 from larspark.cli.options import Layout, OnError, existing
 from larspark.feeds import Stream, read_background
-from larspark.feeds.mapping import Kind
+from larspark.feeds.mapping import Kind, parse_table_columns
 from larspark.feeds.named_files import column_mapping, relation_columns, split_name
 from larspark.feeds.rdf_files import is_rdf, read_graph, read_triples
 from larspark.feeds.time_options import zone_option
@@ -46,12 +46,24 @@ def load_program(
 
 
 def background_facts(files: list[str] | None, named: Sequence[NamedData] = ()) -> list[Atom]:
-    """The facts of background files; `NAME=FILE` is the data of a relation that a query names."""
+    """The facts of background files, `site(text(id), name)=FILE` with names and types of columns.
+
+    `NAME=FILE` is the data of a relation that a query names.
+    """
     atoms: list[Atom] = []
     for text in files or ():
         name, place = split_name(text)
         if is_rdf(place):
             atoms += read_graph(place, _graph(name, place, named))
+            continue
+        if name is not None and "(" in name:
+            predicate, columns = parse_table_columns(name)
+            atoms += read_background(
+                Path(place),
+                Signature(predicate, len(columns)),
+                columns=[column.name for column in columns],
+                kinds=[column.kind for column in columns],
+            )
             continue
         data = _relation(name, place, named)
         if data is None:
@@ -178,4 +190,6 @@ def _named(name: str, named: Sequence[NamedData], *, is_stream: bool) -> NamedDa
     message = f"the program has no {kind} `{name}`"
     listed = ", ".join(f"`{data.name}`" for data in of_kind)
     hint = f"its {kind}s are {listed}" if listed else f"give the {kind} without a name"
+    if not is_stream and not listed:
+        hint += f", or with its columns: `--background '{name}(id, name)=FILE'`"
     raise LarsparkError(Problem("L327", message, hint=hint))

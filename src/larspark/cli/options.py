@@ -117,7 +117,8 @@ BackgroundFiles = Annotated[
     typer.Option(
         "--background",
         "-b",
-        help="Background data: .lars, .csv, .jsonl or .parquet, or NAME=FILE.",
+        help="Background data: .lars, .csv, .jsonl or .parquet, NAME=FILE, or with the columns of "
+        "a table: 'site(text(id), name)=sites.csv'.",
         callback=all_existing,
     ),
 ]

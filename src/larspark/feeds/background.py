@@ -39,6 +39,7 @@ from larspark.feeds.mapping import Kind, missing_columns
 from larspark.feeds.ordering import Blocks
 from larspark.feeds.reading import BATCH_SIZE, PROBLEMS_KEPT, Refused
 
+_TYPED = 'columns have names and types in `#background "sites.csv" as site(text(id), name).`'
 _HEADER_WORD = re.compile(rb"[A-Za-z]+([_ ][A-Za-z]+)*")
 
 
@@ -47,7 +48,7 @@ def read_background(
     signature: Signature | None = None,
     *,
     columns: Sequence[str] = (),
-    kinds: Sequence[Kind] = (),
+    kinds: Sequence[Kind | None] = (),
 ) -> tuple[Atom, ...]:
     """The facts of a file, in any of the formats of streams, without times.
 
@@ -55,7 +56,7 @@ def read_background(
     The predicate is that of the signature, or else the name of the file. The first record of a CSV
     file is a header if `columns` are named, or if some column has a text there and numbers in all
     other records. Otherwise it is a fact like the others, with a warning if it looks like a header.
-    `kinds` are what the columns of a table hold; other values are problems.
+    `kinds` are what the columns of a table hold, where that is said; other values are problems.
     """
     source = Source(path)
     form = source.format(None)
@@ -100,7 +101,7 @@ def _atoms(blocks: Blocks, signature: Signature | None, source: Source) -> Itera
 
 
 def _table_atoms(
-    table: Table, predicate: str, kinds: Sequence[Kind], *, headed: bool
+    table: Table, predicate: str, kinds: Sequence[Kind | None], *, headed: bool
 ) -> Iterator[Atom | Problem]:
     """The facts; unless the table is `headed`, its first record is a header or a fact."""
     names = table.schema.names
@@ -140,7 +141,7 @@ def _values(column: Any, name: str, table: Table, first: int, kind: Kind | None)
     guessed, odd = guess
     if odd is not None:
         line = table.records.line_of(first + odd)
-        warn_of_text(name, column[odd].as_py(), table.name, line, "")
+        warn_of_text(name, column[odd].as_py(), table.name, line, _TYPED)
     return text_column(column, guessed)
 
 

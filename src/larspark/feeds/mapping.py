@@ -17,11 +17,14 @@ from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.feeds.ground_atoms import NAME, NUMBER, STRING, number, string
 from larspark.feeds.reading import Refused
+from larspark.language.tree import COLUMN_TYPES
 
 _SOURCE = "<map>"
 _EXAMPLE = "write `time -> temp(sensor, value)`"
 _TIMELESS = "; in a live run, `--clock 1s` takes the time of arrival"
 _COLUMN = re.compile(r"[^\W\d]\w*|`[^`]+`")
+# The time of the facts of a table without times.
+_NO_TIME = "<time>"
 _SPACE = re.compile(r"\s*")
 
 # The units of integer times, in nanoseconds.
@@ -42,7 +45,7 @@ class Kind(StrEnum):
     PLAIN_OR_TEXT = "plain number or text"
 
 
-_TYPES = (Kind.TEXT, Kind.NUMBER, Kind.INTEGER, Kind.COMMA)
+_TYPES = tuple(map(Kind, COLUMN_TYPES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,20 @@ def parse_mappings(
     except Refused as refused:
         raise LarsparkError(refused.at(_SOURCE, 1, text)) from None
     return tuple(mappings)
+
+
+def parse_table_columns(text: str) -> tuple[str, tuple[ColumnName, ...]]:
+    """The predicate and the columns of a table without times: `site(text(id), limit)`.
+
+    >>> parse_table_columns("site(text(id), limit)")[1][0].kind.value
+    'text'
+    """
+    (mapping,) = parse_mappings(text, time=_NO_TIME)
+    columns = mapping.arguments
+    if len(columns) < len(mapping.args) or any(column.path for column in columns):
+        message = f"`{text}` does not consist of the columns of a table"
+        raise LarsparkError(Problem("L303", message, hint="write `site(text(id), name)`"))
+    return mapping.predicate, columns
 
 
 def missing_columns(names: Sequence[str], columns: Sequence[str], table: str) -> list[Problem]:

@@ -29,6 +29,7 @@ from larspark.language.pieces import (
 )
 from larspark.language.tokens import Token, number_of, span_between, text_of, whole_number
 from larspark.language.tree import (
+    COLUMN_TYPES,
     Always,
     And,
     At,
@@ -125,11 +126,22 @@ class DirectiveSteps:
 
     def background(self, children: Children) -> Background:
         first, _, path, _, (signature, *columns, last) = children
-        return Background(text_of(path), signature, tuple(columns), span_between(first, last))
+        names, types = zip(*columns, strict=True) if columns else ((), ())
+        kinds = types if any(types) else ()
+        return Background(text_of(path), signature, names, kinds, span_between(first, last))
 
-    def table_columns(self, children: Children) -> tuple[Signature | str | Token, ...]:
-        columns = [text_of(token) for token in children[2:-1:2]]
+    def table_columns(self, children: Children) -> tuple[Signature | tuple[str, str] | Token, ...]:
+        found = children[2:-1:2]
+        columns = [each if isinstance(each, tuple) else (text_of(each), "") for each in found]
         return Signature(text_of(children[0]), len(columns)), *columns, children[-1]
+
+    def typed_column(self, children: Children) -> tuple[str, str]:
+        kind, _, name, _ = children
+        if kind.text not in COLUMN_TYPES:
+            message = f"`{kind.text}` is not a type of columns"
+            hint = f"the types are {', '.join(COLUMN_TYPES)}"
+            kind.source.report("L104", message, kind.span, hint)
+        return text_of(name), kind.text
 
     def include(self, children: Children) -> IncludeDirective:
         _, _, path = children

@@ -167,7 +167,11 @@ def _signature(signature: Signature) -> str:
 def _table(background: Background) -> str:
     if not background.columns:
         return _signature(background.signature)
-    columns = ", ".join(map(name_text, background.columns))
+    names = list(map(name_text, background.columns))
+    if background.types:
+        typed = zip(names, background.types, strict=True)
+        names = [f"{kind}({name})" if kind else name for name, kind in typed]
+    columns = ", ".join(names)
     return f"{name_text(background.signature.predicate)}({columns})"
 
 

@@ -215,16 +215,22 @@ class Rule:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+# What the values of a column of a table can be said to be. `comma`: numbers with a decimal comma.
+COLUMN_TYPES = ("text", "number", "integer", "comma")
+
+
 @dataclass(frozen=True, slots=True)
 class Background:
     """`#background "lines.csv" as line/2.`
 
-    `columns` are the names of the columns that are the arguments: `as line(id, name)`.
+    `columns` are the names of the columns that are the arguments: `as line(id, name)`. `types` has
+    a type of `COLUMN_TYPES` for each, empty where none is given: `as line(text(id), name)`.
     """
 
     path: str
     signature: Signature
     columns: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

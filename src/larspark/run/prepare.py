@@ -9,6 +9,7 @@ from larspark.analysis.window_sizes import with_sizes
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.feeds import parse_ground_atom, read_background
+from larspark.feeds.mapping import Kind
 from larspark.language import Parsed, parse_program, tree
 from larspark.run.protocol import Settings
 
@@ -51,7 +52,10 @@ def parsed(program: str | tree.Program) -> tree.Program:
 def background_of(program: tree.Program) -> Iterator[Atom]:
     """The background data in the files that a program names."""
     for source in program.backgrounds:
-        yield from read_background(source.path, source.signature, columns=source.columns)
+        kinds = [Kind(kind) if kind else None for kind in source.types]
+        yield from read_background(
+            source.path, source.signature, columns=source.columns, kinds=kinds
+        )
 
 
 def _check_hindsight(program: tree.Program, settings: Settings) -> None:
