@@ -13,7 +13,7 @@ def warnings(text: str) -> list[tuple[str, int]]:
         (problem.code, problem.span.line)
         for problem in check(program).warnings
         if problem.span is not None
-        and problem.code in {"L227", "L228", "L229", "L232", "L233", "L234"}
+        and problem.code in {"L227", "L228", "L229", "L232", "L233", "L234", "L235"}
     ]
 
 
@@ -174,3 +174,41 @@ def test_a_small_letter_is_reported_with_the_variable_that_was_meant() -> None:
         "    |                     ^^^^^^\n"
         "  hint: variables begin with a capital letter: `V`"
     )
+
+
+SITES = "#tick 1 min. #input temp/2, on/1. site(a). known(S) :- site(S), S != b.\n"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "silent(S) :- site(S), not [10 min] some temp(S, _).",
+        "silent(S) :- known(S), S != c, not [10 min] some temp(S, _).",
+        "silent :- not [10 min] some (temp(_, V) and V > 3).",
+        "silent(S) :- site(S), not [10 min] some temp(S, _), not [5 min] some on(S).",
+    ],
+)
+def test_silence_at_the_start_of_a_run_is_warned_about(rule: str) -> None:
+    assert warnings(SITES + rule) == [("L235", 2)]
+    program = parse_program(SITES + rule).program
+    assert program is not None
+    (problem,) = check(program).warnings
+    assert problem.hint == (
+        "to wait until the run is 10 min old, add `@(now - 10 min) true` to the body"
+    )
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "silent(S) :- site(S), not [10 min] some temp(S, _), @(now - 10 min) true.",
+        "alarm(S) :- [3 min] some temp(S, _), not [10 min] some on(S).",
+        "alarm(S) :- site(S), not on(S).",
+        "never(S) :- site(S), not [*] some on(S).",
+        "ahead(S) :- site(S), not [+2 min] some on(S).",
+        "odd(S) :- site(S), not [10 min] some site(S).",
+        "up(S) :- site(S), not [5 min] always on(S).",
+    ],
+)
+def test_silence_after_something_is_not(rule: str) -> None:
+    assert warnings(SITES + rule) == []

@@ -14,6 +14,7 @@ from larspark.analysis.pitfalls import pitfall_problems
 from larspark.analysis.reach import Reach, reach
 from larspark.analysis.safety import examples, query_problems, rule_problems
 from larspark.analysis.signatures import Roles, roles, signature_problems, split_facts
+from larspark.analysis.silence import silence_problems
 from larspark.base.atoms import Signature
 from larspark.base.problems import Problem, Severity, placed
 from larspark.language.tree import Formula, Program, Rule
@@ -60,6 +61,7 @@ def check(program: Program, background: Iterable[Signature] = (), *, ends: bool 
     )
     problems = [*too_deep, *signature_problems(sound, facts, parts)]
     problems.extend(_rule_problems(rules, parts, 0 if ends else future.end, future))
+    problems.extend(silence_problems(program, rules, parts))
     problems = [placed(problem, program.texts) for problem in problems]
     return replace(
         checked, partition_key=partition_key(checked), problems=tuple(sorted(problems, key=_place))

@@ -83,6 +83,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "L232": "The tuples of an aggregate have no variable of their own.",
         "L233": "A comparison has constants on both sides.",
         "L234": "An `always` over a variable that is compared asks for one value all the time.",
+        "L235": "A rule asks for silence, which also holds at the start of a run.",
         "L250": "A variable is bound by no positive part of a formula.",
         "L251": "A time point lies outside the timeline.",
         "L252": "Atoms can be placed ever further into the future, so the timeline needs an end.",
