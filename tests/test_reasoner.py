@@ -246,3 +246,21 @@ def test_what_held_before_a_restart_is_not_reported_as_new(tmp_path: Path) -> No
     assert answer.t == minute(3)
     *_, last = restored.advance(12)
     assert len(last.removed) == 2
+
+
+def test_a_reasoner_notes_what_had_no_order_and_no_value() -> None:
+    rules = "hot(M) :- temp(M, V), V > 90. rate(M, V / 0) :- temp(M, V), V != x."
+    reasoner = lp.Reasoner(rules, engine="interval")
+    reasoner.append(1, ["temp(m1,80)"])
+    assert len(list(reasoner.advance(1))) == 1
+    assert not any("number was compared" in note for note in reasoner.notes)
+    reasoner.append(2, ['temp(m1,"ERR")', "temp(m2,95)"])
+    assert len(list(reasoner.advance(2))) == 1
+    mixed, valueless = reasoner.notes
+    assert mixed.startswith('a number was compared with a text once, such as `"ERR" > 90`')
+    assert valueless.startswith("<program>:1: `V / 0` had no value all 3 times it was needed")
+
+
+def test_a_reasoner_warns_of_what_its_program_probably_does_not_mean() -> None:
+    with pytest.warns(UserWarning, match="`hot/1` is never found at earlier time points"):
+        lp.Reasoner("hot(M) :- temp(M, V), V > 90. alarm(M) :- [2] always hot(M).")

@@ -10,7 +10,7 @@ from larspark.api.answer import Answer, Difference, Output, Unread
 from larspark.api.program import Program, prepare
 from larspark.base.atoms import Atom, atom_text
 from larspark.base.disk import Disk
-from larspark.base.problems import LarsparkError, Problem
+from larspark.base.problems import LarsparkError, Problem, warn
 from larspark.base.terms import Constant
 from larspark.feeds import (
     PointTables,
@@ -71,6 +71,8 @@ class Reasoner:
         settings = Settings(first, hindsight, last, time_limit=time_limit, incremental=incremental)
         self._given = tuple(background)
         prepared = prepare(self.program, self._given, settings)
+        for problem in prepared.checked.warnings:
+            warn(problem)
         self._engine = engine
         self.session = Session(*prepared, engine, settings)
         kept = None if keep is None else duration_option(keep, self.program.tick)
@@ -250,11 +252,17 @@ class Reasoner:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the answers, such as that one of several is followed."""
-        kind = self.session.kind
-        if self.session.settings.time_limit is None or kind.time_limit:
-            return self.session.notes
-        return (*self.session.notes, f"the engine `{kind.name}` evaluates without a time limit")
+        """Notes on the answers so far.
+
+        That one of several is followed; numbers that were compared with texts, calculations that
+        never had a value.
+        """
+        session = self.session
+        limited = session.settings.time_limit is None or session.kind.time_limit
+        limit = (
+            () if limited else (f"the engine `{session.kind.name}` evaluates without a time limit",)
+        )
+        return (*session.notes, *limit, *session.warnings)
 
     def explain(self, atom: Atom | str, at: TimeLike | None = None) -> Explanation:
         """Why an atom holds at a time point (the last one answered), or what is missing."""
