@@ -103,6 +103,32 @@ def test_notes_are_made_only_where_something_was_probably_meant() -> None:
     assert unmatched_notes(set(), set()) == []
 
 
+def test_a_join_of_numbers_with_texts_is_noted(folder: Path) -> None:
+    (folder / "join.lars").write_text(
+        "hot(M) :- temp(M, V), limit(M, L), V > L. far(N) :- temp(M, _), site(M, N)."
+    )
+    (folder / "limits.csv").write_text("id,limit\n7,90\n8,95\n")
+    (folder / "sites.lars").write_text("site(m, north).")
+    (folder / "ids.jsonl").write_text('{"t": 1, "atom": "temp(\\"7\\",99)"}\n')
+    words = ("run", "join.lars", "-s", "ids.jsonl", "-b", "sites.lars", "-b")
+    note = (
+        'note: `M` joins numbers of `limit/2`, such as 7, with texts of `temp/2`, such as "7", '
+        "which are never equal; a mapping gives a column a type: `text(...)`, `number(...)`\n"
+    )
+    (folder / "one.csv").write_text("id,limit\n7,90\n")
+    done = larspark(folder, *words, "limit(id, limit)=one.csv")
+    assert note in done.stderr
+    typed = larspark(folder, *words, "limit(text(id), limit)=limits.csv")
+    assert "never equal" not in typed.stderr
+    assert '"hot(\\"7\\")"' in typed.stdout
+    with pytest.warns(UserWarning, match="`M` joins numbers of `limit/2`, such as 7"):
+        lp.run(
+            lp.Program.load(folder / "join.lars"),
+            lp.Stream.read(folder / "ids.jsonl"),
+            background=["limit(7,90)"],
+        )
+
+
 def test_a_run_warns_once_of_what_check_warns_of(folder: Path) -> None:
     (folder / "back.lars").write_text(
         "hot(M) :- [3] some temp(M, V), V > 90.\nalarm(M) :- [2] always hot(M).\n"

@@ -297,3 +297,11 @@ def test_a_time_that_its_unit_carries_beyond_all_calendars_is_refused(door):
     with pytest.raises(LarsparkError, match="lies beyond the year 9999 in this unit"):
         list(door(records, "s(ts) -> p(x)", tick=MINUTE).elements())
     assert shown(door(records, "ms(ts) -> p(x)", tick=MINUTE)) == [(29631240, "p(1)")]
+
+
+@pytest.mark.parametrize("mapping", [None, "time -> temp(sensor, value)"])
+def test_lines_of_csv_that_are_read_as_json_are_told_the_format(mapping):
+    lines = io.BytesIO(b"time,sensor,value\n1,a,20\n")
+    with pytest.raises(LarsparkError) as error:
+        shown(Stream.read(lines, format="jsonl", map=mapping))
+    assert error.value.problems[0].hint.startswith("lines of CSV need `--format csv`")

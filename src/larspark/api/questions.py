@@ -30,6 +30,7 @@ from larspark.run.slices import replay_in_slices, usable_cores
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
 from larspark.show.run_notes import Arrivals, unmatched_notes
 from larspark.show.timeline.picture import Picture, Scene, picture_run
+from larspark.show.type_notes import ArgumentTypes
 
 
 def feed(session: Session, stream: Stream, at: int, *, hindsight: bool = False) -> None:
@@ -252,14 +253,15 @@ def query(
     ]
 
 
-def _warn_of_slips(session: Session, arrivals: Arrivals) -> None:
+def _warn_of_slips(session: Session, arrivals: Arrivals, types: ArgumentTypes) -> None:
     """Issue the warnings of a program, and of what its data does not fit."""
     checked = session.checked
     own = {atom.signature for _, atom in checked.elements}
     unmatched = unmatched_notes(checked.inputs - own, arrivals.signatures)
     for problem in checked.warnings:
         warn(problem)
-    for text in (*session.warnings, *unmatched):
+    mixed = types.notes(checked.rules, session.background)
+    for text in (*session.warnings, *unmatched, *mixed):
         warn(Problem("L434", text, severity=Severity.WARNING))
 
 
@@ -289,17 +291,17 @@ def run(
     texts = TimeTexts(stream.options.tick, times, timezone)
     settings = Settings(texts.point(start), hindsight, texts.point(until))
     session = open_session(program, background, engine, settings)
-    arrivals = Arrivals()
+    arrivals, types = Arrivals(), ArgumentTypes()
     pieces = replay_in_slices(
         session,
         stream.batches(),
         usable_cores() if jobs is None else jobs,
         to=texts.point(to),
-        seen=[arrivals.add],
+        seen=[arrivals.add, types.add],
         in_tables=True,
     )
     answers = joined_table(pieces)
-    _warn_of_slips(session, arrivals)
+    _warn_of_slips(session, arrivals, types)
     written = texts.written(stream)
     for place, name in enumerate(TIME_COLUMNS, 1):
         answers = answers.set_column(place, name, time_column(answers[name], written))

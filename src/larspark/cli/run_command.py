@@ -93,6 +93,7 @@ from larspark.show.terminal import (
     reading_progress,
     writer,
 )
+from larspark.show.type_notes import ArgumentTypes
 
 
 @app.command(
@@ -230,9 +231,15 @@ def run(
     moment = texts.point(at)
     last = moment if moment is not None else texts.point(to)
     policy, arrivals, missing = EmitPolicy(when), Arrivals(), MissingAnswers()
-    merged = MergedFacts()
+    merged, types = MergedFacts(), ArgumentTypes()
     monitor = _monitor(loaded, given, first, form) if hypothetical else None
-    seen = [arrivals.add, merged.add, policy.hear, *([] if monitor is None else [monitor.hear])]
+    seen = [
+        arrivals.add,
+        merged.add,
+        types.add,
+        policy.hear,
+        *([] if monitor is None else [monitor.hear]),
+    ]
     session: Session | None = None
     notes: Sequence[str] = ()
     if where is Where.LOCAL:
@@ -311,6 +318,8 @@ def run(
     print_notes(unmatched or no_answer_notes(answered, arrivals.signatures))
     print_skipped(source)
     print_notes(merged.note())
+    data = given if session is None else session.background
+    print_notes(types.notes(checked.rules, data))
 
 
 _COMMON = (

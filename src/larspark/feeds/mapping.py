@@ -13,11 +13,11 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import NoReturn, TypeAlias
 
+from larspark.base.column_types import COLUMN_TYPES
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.terms import Constant
 from larspark.feeds.ground_atoms import NAME, NUMBER, STRING, number, string
 from larspark.feeds.reading import Refused
-from larspark.language.tree import COLUMN_TYPES
 
 _SOURCE = "<map>"
 _EXAMPLE = "write `time -> temp(sensor, value)`"

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from larspark.base.atoms import TIME_COLUMNS, Atom, Signature
+from larspark.base.column_types import COLUMN_TYPES
 from larspark.base.problems import Span
 from larspark.base.terms import Arithmetic, Operation, Variable, Wildcard
 from larspark.language.aggregate_syntax import (
@@ -29,7 +30,6 @@ from larspark.language.pieces import (
 )
 from larspark.language.tokens import Token, number_of, span_between, text_of, whole_number
 from larspark.language.tree import (
-    COLUMN_TYPES,
     Always,
     And,
     At,

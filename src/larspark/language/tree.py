@@ -215,10 +215,6 @@ class Rule:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-# What the values of a column of a table can be said to be. `comma`: numbers with a decimal comma.
-COLUMN_TYPES = ("text", "number", "integer", "comma")
-
-
 @dataclass(frozen=True, slots=True)
 class Background:
     """`#background "lines.csv" as line/2.`

@@ -12,7 +12,7 @@ from larspark.base.problems import Problem
 from larspark.base.terms import Constant
 from larspark.feeds.byte_source import text_of
 from larspark.feeds.conversions import argument
-from larspark.feeds.formats.jsonl import ROUNDED, json_name
+from larspark.feeds.formats.jsonl import ROUNDED, json_name, not_json
 from larspark.feeds.ground_atoms import shortened
 from larspark.feeds.mapping import ColumnName, Mapping
 from larspark.feeds.ordering import Arrival
@@ -135,7 +135,7 @@ def _object(line: bytes | None) -> dict[str, Any] | None:
             hint = _ONE_LINE + _UNROLLED
         elif text == "{":
             hint = f"{_ONE_LINE}; `jq -c .` does that"
-        raise Refused("L308", f"not JSON: {error.msg}", hint, error.pos) from None
+        raise not_json(text, error, hint) from None
     if isinstance(record, dict):
         return record
     hint = _ONE_LINE + (_UNROLLED if isinstance(record, list) else "")

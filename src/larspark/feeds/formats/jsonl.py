@@ -128,7 +128,7 @@ class JsonLines:
                     record = loads(line or b"")
                 except orjson.JSONDecodeError as error:
                     if text_of(line).strip():
-                        raise Refused("L308", f"not JSON: {error.msg}", offset=error.pos) from None
+                        raise not_json(text_of(line), error) from None
                     continue
                 if type(record) is not dict:
                     raise Refused(
@@ -190,6 +190,13 @@ class JsonLines:
         if type(value) is int and t > self._largest and warn_of_unit(t, self._options.tick):
             self._largest = INTEGER_MAX
         return t
+
+
+def not_json(text: str, error: orjson.JSONDecodeError, hint: str = "") -> Refused:
+    """Why a line is refused; one that looks like a record of a table has a hint of its own."""
+    if text[:1] not in '{["' and any(delimiter in text for delimiter in ",;|\t"):
+        hint = 'lines of CSV need `--format csv` (in Python `format="csv"`)'
+    return Refused("L308", f"not JSON: {error.msg}", hint, error.pos)
 
 
 class _Shapes(dict[tuple[str, ...], str]):
