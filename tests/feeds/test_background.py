@@ -70,6 +70,14 @@ def test_named_columns_have_types(write, recwarn):
     assert not recwarn.list
 
 
+def test_a_column_read_as_text_is_told_how_to_say_so(write):
+    path = write("s.csv", TYPED)
+    with pytest.warns(UserWarning, match=r"`text\(id\)` says that it is meant"):
+        read_background(path, Signature("site", 1), columns=("id",))
+    with pytest.warns(UserWarning, match="columns have names and types in `#background"):
+        read_background(write("p.csv", "007\n8\n"), Signature("p", 1))
+
+
 def test_what_is_no_column_of_a_table_is_refused():
     with pytest.raises(LarsparkError, match="does not consist of the columns of a table"):
         parse_table_columns("site(device.id, 3)")

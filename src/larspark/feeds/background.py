@@ -16,6 +16,7 @@ from larspark.base.problems import LarsparkError, Problem, Severity, warn
 from larspark.feeds.byte_source import LINE_LIMIT, Format, Place, Source
 from larspark.feeds.formats import jsonl, lars_facts
 from larspark.feeds.formats.cells import (
+    TEXT_MEANT,
     Column,
     constants,
     decoded,
@@ -117,7 +118,7 @@ def _table_atoms(
         if not first and _looks_like_header(cells):
             _warn_of_header(predicate, cells, table)
     found = [
-        _values(column.slice(first), name, table, first, kind)
+        _values(column.slice(first), name, table, first, kind, headed=headed)
         for name, column, kind in zip(names, cells, kinds or repeat(None), strict=False)
     ]
     yield from (problem for _, problem in _problems(found, table, first))
@@ -126,7 +127,9 @@ def _table_atoms(
         yield Atom(predicate, tuple([value for value in values if value is not None]))
 
 
-def _values(column: Any, name: str, table: Table, first: int, kind: Kind | None) -> Column:
+def _values(
+    column: Any, name: str, table: Table, first: int, kind: Kind | None, *, headed: bool
+) -> Column:
     """The constants of a column.
 
     CSV cells without a kind are numbers only if all of the column are plain numbers.
@@ -141,7 +144,8 @@ def _values(column: Any, name: str, table: Table, first: int, kind: Kind | None)
     guessed, odd = guess
     if odd is not None:
         line = table.records.line_of(first + odd)
-        warn_of_text(name, column[odd].as_py(), table.name, line, _TYPED)
+        hint = TEXT_MEANT.format(name) if headed else _TYPED
+        warn_of_text(name, column[odd].as_py(), table.name, line, hint)
     return text_column(column, guessed)
 
 

@@ -133,6 +133,10 @@ def first_decimal_comma(cells: pa.Array) -> int | None:
     return row if row >= 0 else None
 
 
+# What to write in a mapping where a column is read as text.
+TEXT_MEANT = "`text({0})` says that it is meant, `number({0})` reports such cells"
+
+
 def warn_of_text(name: str, cell: bytes, source: str, line: int, hint: str) -> None:
     """Warn that a CSV column with numbers is read as text because of one of its cells."""
     shown = shortened(cell.decode(errors="replace"))

@@ -14,6 +14,7 @@ from larspark.base.atoms import Signature
 from larspark.base.facts import AnyBatch, Segment
 from larspark.base.problems import LarsparkError, Problem
 from larspark.feeds.formats.cells import (
+    TEXT_MEANT,
     Column,
     Mask,
     first_decimal_comma,
@@ -228,7 +229,7 @@ class _Reader:
             if name in self._kinds or (guess := guessed_kind(block[name])) is None:
                 continue
             self._kinds[name], odd = guess
-            hint = f"`text({name})` says that it is meant, `number({name})` reports such cells"
+            hint = TEXT_MEANT.format(name)
             comma = first_decimal_comma(block[name]) if self._kinds[name] is Kind.TEXT else None
             if comma is not None:
                 odd = comma
