@@ -93,3 +93,40 @@ def test_a_file_is_named_and_a_table_needs_a_mapping(tmp_path, stream):
 def test_a_run_warns_of_data_that_does_not_fit_its_program(rule: str, found: str) -> None:
     with pytest.warns(LarsparkWarning, match=found):
         lp.run(rule, lp.Stream.of([(1, 'temp(m1,"ERR")')]))
+
+
+LIMITS = "#tick 1 min. over(S) :- temp(S, V), limit(S, L), V > L."
+
+
+def test_background_data_is_taken_from_tables_and_files(tmp_path):
+    columns = {"id": ["m1", "m2"], "limit": [90, 95]}
+    path = tmp_path / "limits.csv"
+    path.write_text("id,limit\nm1,90\nm2,95\n")
+    doors = [pa.table(columns), pandas.DataFrame(columns), polars.DataFrame(columns), path]
+    for table in doors:
+        known = lp.facts(table, "limit(text(id), limit)")
+        assert known == [lp.fact("limit", "m1", 90), lp.fact("limit", "m2", 95)]
+    found = lp.run(LIMITS, pandas.DataFrame(ROWS), map=MAP, background=known)
+    assert found["atom"].to_pylist() == ["over(m1)"]
+    tuples = [("limit", "m1", 90)]
+    assert lp.run(LIMITS, pandas.DataFrame(ROWS), map=MAP, background=tuples).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    "background",
+    [pandas.DataFrame({"limit(m1,90)": [1]}), "limit(m1,90)", {"limit(m1,90)": 1}],
+    ids=["frame", "text", "mapping"],
+)
+def test_background_data_that_is_no_list_of_facts_is_refused(background):
+    with pytest.raises(lp.LarsparkError, match="is not a list of facts") as error:
+        lp.run(LIMITS, pandas.DataFrame(ROWS), map=MAP, background=background)
+    assert "lp.facts(table" in error.value.problems[0].hint
+    with pytest.raises(lp.LarsparkError, match="is not a list of facts"):
+        lp.Reasoner(LIMITS, background)
+
+
+def test_a_column_of_several_types_is_told(recwarn):
+    frame = pandas.DataFrame({**ROWS, "value": pandas.Series([95.5, "ERR", 20], dtype=object)})
+    with pytest.raises(lp.LarsparkError, match="Conversion failed for column value") as error:
+        lp.run(PROGRAM, frame, map=MAP)
+    assert error.value.problems[0].hint.startswith("give each column one type")

@@ -17,6 +17,7 @@ from larspark.api.questions import (
 )
 from larspark.api.reasoner import Reasoner
 from larspark.api.reasoning_tasks import satisfy, verify
+from larspark.api.table_facts import facts
 from larspark.api.time_texts import TimesAs, TimeTexts
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "TimesAs",
     "equivalent",
     "explain",
+    "facts",
     "feed",
     "hypothesize",
     "open_session",

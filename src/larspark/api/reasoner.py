@@ -31,6 +31,7 @@ from larspark.feeds.time_options import (
 )
 from larspark.run.history import History
 from larspark.run.new_rules import RuleChange, check_replacement, replace_rules
+from larspark.run.prepare import ground_atoms
 from larspark.run.protocol import Answers, Model, Settings, SteppedAnswers
 from larspark.run.replay import live
 from larspark.run.session import Session, read_session
@@ -69,7 +70,7 @@ class Reasoner:
         first = None if start is None else self._point(start)
         last = None if until is None else self._point(until)
         settings = Settings(first, hindsight, last, time_limit=time_limit, incremental=incremental)
-        self._given = tuple(background)
+        self._given = tuple(ground_atoms(background))
         prepared = prepare(self.program, self._given, settings)
         for problem in prepared.checked.warnings:
             warn(problem)
@@ -303,7 +304,7 @@ class Reasoner:
         """
         new = Program.parse(program) if isinstance(program, str) else program
         check_replacement(self.program.syntax, new.syntax)
-        given = self._given if background is None else tuple(background)
+        given = self._given if background is None else tuple(ground_atoms(background))
         session = self.session
         with session.lock:
             if self._unread is not None:

@@ -1,6 +1,6 @@
 """From a program and its background data to what an engine needs: parse, read, check, or raise."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from larspark.analysis.check import check
@@ -8,7 +8,8 @@ from larspark.analysis.checked import Checked
 from larspark.analysis.window_sizes import with_sizes
 from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem, Severity
-from larspark.feeds import parse_ground_atom, read_background
+from larspark.base.terms import Constant
+from larspark.feeds import atom_of_values, parse_ground_atom, read_background
 from larspark.feeds.mapping import Kind
 from larspark.language import Parsed, parse_program, tree
 from larspark.run.protocol import Settings
@@ -83,6 +84,17 @@ def checked_with(program: tree.Program, background: Iterable[Atom], settings: Se
     return check(with_sizes(program, atoms), signatures, ends=settings.until is not None)
 
 
-def ground_atoms(given: Iterable[Atom | str]) -> Iterator[Atom]:
-    """Atoms that are given as such or as text."""
-    return (parse_ground_atom(item) if isinstance(item, str) else item for item in given)
+def ground_atoms(given: Iterable[Atom | str | tuple[Constant, ...]]) -> Iterator[Atom]:
+    """Atoms that are given as such, as text, or as tuples of a predicate and its arguments."""
+    if isinstance(given, str | Mapping) or hasattr(given, "columns"):
+        # Their items are characters, keys, names of columns.
+        message = f"a {type(given).__name__} is not a list of facts"
+        hint = 'a table becomes one by `lp.facts(table, "site(text(id), name)")`'
+        raise LarsparkError(Problem("L312", message, hint=hint))
+    return map(_ground_atom, given)
+
+
+def _ground_atom(item: Atom | str | tuple[Constant, ...]) -> Atom:
+    if isinstance(item, Atom):
+        return item
+    return parse_ground_atom(item) if isinstance(item, str) else atom_of_values(item)

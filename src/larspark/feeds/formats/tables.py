@@ -110,6 +110,9 @@ def _memory_reader(table: Any) -> Any:
         why = str(error).split("\n")[0]
         message = f"a {type(table).__name__} cannot be read as a table: {why}"
         hint = "give a pyarrow table, a pandas or polars data frame, or a DuckDB relation"
+        if "Conversion failed for column" in str(error):
+            why = str(error).strip("()")
+            hint = 'give each column one type, such as `frame.astype({"value": str})`'
         raise LarsparkError(Problem("L302", message, hint=hint)) from None
 
 
