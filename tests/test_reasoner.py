@@ -1,5 +1,6 @@
 """The reasoner: pieces of a stream in, answers, explanations and saved states out."""
 
+import copy
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -264,3 +265,25 @@ def test_a_reasoner_notes_what_had_no_order_and_no_value() -> None:
 def test_a_reasoner_warns_of_what_its_program_probably_does_not_mean() -> None:
     with pytest.warns(UserWarning, match="`hot/1` is never found at earlier time points"):
         lp.Reasoner("hot(M) :- temp(M, V), V > 90. alarm(M) :- [2] always hot(M).")
+
+
+def test_a_reasoner_notes_facts_that_its_program_does_not_read() -> None:
+    reasoner = lp.Reasoner("hot(M) :- temp(M, V), V > 90.")
+    assert reasoner.notes == ()
+    reasoner.append(1, ["tmp(m1,95)"])
+    note = "there are no facts of `temp/2`; the stream has `tmp/2`"
+    assert reasoner.notes == (note,)
+    reasoner.append(2, ["temp(m1,95)"])
+    assert reasoner.notes == ()
+
+
+def test_messages_write_times_as_they_were_given() -> None:
+    reasoner = lp.Reasoner("#tick 1 min. hot(M) :- temp(M, V), V > 90.")
+    reasoner.append("2026-03-01T10:00Z", ["temp(m1,95)"])
+    list(reasoner.advance("2026-03-01T10:02Z"))
+    late = "at 2026-03-01T09:00:00Z comes too late: answered up to 2026-03-01T10:02:00Z"
+    for one in (reasoner, copy.deepcopy(reasoner)):
+        with pytest.raises(lp.LarsparkError, match=late):
+            one.append("2026-03-01T09:00Z", ["temp(m1,95)"])
+    with pytest.raises(lp.LarsparkError, match="time point 2026-03-01T10:01:00Z was already"):
+        reasoner.models("2026-03-01T10:01Z")

@@ -37,6 +37,7 @@ from larspark.run.replay import live
 from larspark.run.session import Session, read_session
 from larspark.run.state import MALFORMED, unreadable
 from larspark.show.explain.explanation import Explanation, explain_atom, parse_goal
+from larspark.show.run_notes import unmatched_notes
 
 # What a fact is given as: an atom, its text, or a predicate and its arguments.
 Fact: TypeAlias = Atom | str | tuple[Constant, ...]
@@ -66,9 +67,9 @@ class Reasoner:
         keep: DurationLike | None = None,
     ) -> None:
         self.program = Program.parse(program) if isinstance(program, str) else program
-        self._stamped = False
-        first = None if start is None else self._point(start)
-        last = None if until is None else self._point(until)
+        tick = self.program.tick
+        first = None if start is None else time_option(start, tick)
+        last = None if until is None else time_option(until, tick)
         settings = Settings(first, hindsight, last, time_limit=time_limit, incremental=incremental)
         self._given = tuple(ground_atoms(background))
         prepared = prepare(self.program, self._given, settings)
@@ -84,7 +85,11 @@ class Reasoner:
         self._last: AbstractSet[Atom] = frozenset()
         # The time point of the last answer when the rules were replaced, and what held by then.
         self._replaced: tuple[int | None, frozenset[Atom]] = (None, frozenset())
-        self._times = TimeFormat(self.program.tick)
+        self._times, self._stamped = TimeFormat(tick), False
+        if not all(each is None or is_number(each) for each in (start, until)):
+            self._stamp(self._times)
+        # Whether all facts came to this session, and not to one that was saved or replaced.
+        self._whole = True
         self._output = Output(self._holding)
         # Answers that were not read before the next advance, to be read later.
         self._unread: Unread | None = None
@@ -154,12 +159,16 @@ class Reasoner:
     def _hear(self, stream: Stream) -> None:
         """Write times in the format of the stream."""
         if stream.timestamps and not self._stamped:
-            self._stamped = True
-            self._times = TimeFormat(stream.options.tick)
+            self._stamp(TimeFormat(stream.options.tick))
+
+    def _stamp(self, times: TimeFormat) -> None:
+        """Write times as timestamps from now on."""
+        self._stamped, self._times = True, times
+        self.session.write_times(times)
 
     def _point(self, time: TimeLike) -> int:
-        if not is_number(time):
-            self._stamped = True
+        if not is_number(time) and not self._stamped:
+            self._stamp(self._times)
         return time_option(time, self.program.tick)
 
     def advance(self, t: TimeLike) -> Iterator[Answer]:
@@ -255,15 +264,19 @@ class Reasoner:
     def notes(self) -> tuple[str, ...]:
         """Notes on the answers so far.
 
-        That one of several is followed; numbers that were compared with texts, calculations that
-        never had a value.
+        That one of several is followed; numbers that were compared with texts; calculations that
+        never had a value; facts that the program does not read, where it reads similar ones.
         """
         session = self.session
+        checked = session.checked
+        own = {atom.signature for _, atom in checked.elements}
+        came = session.came if self._whole else frozenset()
+        unmatched = unmatched_notes(checked.inputs - own, came) if came else []
         limited = session.settings.time_limit is None or session.kind.time_limit
         limit = (
             () if limited else (f"the engine `{session.kind.name}` evaluates without a time limit",)
         )
-        return (*session.notes, *limit, *session.warnings)
+        return (*session.notes, *limit, *session.warnings, *unmatched)
 
     def explain(self, atom: Atom | str, at: TimeLike | None = None) -> Explanation:
         """Why an atom holds at a time point (the last one answered), or what is missing."""
@@ -318,7 +331,9 @@ class Reasoner:
             change = replace_rules(session, prepared, self._engine)
             self._replaced = session.answered, before
             self._output.replaced(before)
-            self._last = before
+            self._last, self._whole = before, False
+            if self._stamped:
+                session.write_times(self._times)
         self.program, self._given = new, given
         return change
 
@@ -351,7 +366,9 @@ class Reasoner:
             # Without it, everything that holds would be reported as new.
             owner = whole.state.values["owner"]
             reasoner._last = frozenset(map(parse_ground_atom, owner["holding"]))
-            reasoner._stamped = bool(owner["timestamps"])
+            reasoner._whole = False
+            if owner["timestamps"]:
+                reasoner._stamp(reasoner._times)
             reasoner._engine = str(owner.get("engine", saved.engine))
             if reasoner.session.stepping is None:
                 reasoner.session.reached(saved.answered, saved.latest, reasoner._last)
@@ -392,5 +409,7 @@ class Reasoner:
         other.session.history = self._history.copy()
         other.session.reached(session.answered, session.latest, session.output())
         other._last, other._given, other._engine = self._last, self._given, self._engine
-        other._stamped, other._times = self._stamped, self._times
+        other._whole = False
+        if self._stamped:
+            other._stamp(self._times)
         return other

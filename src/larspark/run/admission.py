@@ -11,6 +11,7 @@ from larspark.base.atoms import Atom, Signature
 from larspark.base.batch_cuts import from_on
 from larspark.base.facts import AnyBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.time_format import POINTS, TimeFormat
 from larspark.run.state import FURTHEST
 
 
@@ -44,6 +45,13 @@ class Admission:
         self.start = start
         # The predicates of the stream that were checked.
         self._checked: set[tuple[str, int]] = set()
+        # How messages write time points.
+        self.times = POINTS
+
+    @property
+    def came(self) -> frozenset[Signature]:
+        """The predicates of the stream so far."""
+        return frozenset(Signature(*each) for each in self._checked)
 
     def begin(self, times: Iterable[int | None]) -> None:
         """Start the timeline at the earliest of these times and the program's own elements."""
@@ -88,7 +96,10 @@ class Admission:
     def check_not_passed(self, t: int) -> None:
         """Refuse to answer at a time point before the last one that was answered."""
         if self.answered is not None and t < self.answered:
-            message = f"time point {t} was already passed: answered up to {self.answered}"
+            answered = self.times.text(self.answered)
+            message = (
+                f"time point {self.times.text(t)} was already passed: answered up to {answered}"
+            )
             raise LarsparkError(Problem("L408", message))
 
     def resume(
@@ -110,10 +121,11 @@ class Admission:
         if first is None:
             return None
         if self.answered is not None and first <= self.answered:
-            message = f"an element at {first} comes too late: answered up to {self.answered}"
+            given, answered = self.times.text(first), self.times.text(self.answered)
+            message = f"an element at {given} comes too late: answered up to {answered}"
             raise LarsparkError(Problem("L402", message))
         if self.latest is not None and first < self.latest:
-            raise _out_of_order(first, self.latest)
+            raise _out_of_order(first, self.latest, self.times)
         return first
 
     def _check_rows(self, batch: RowBatch) -> None:
@@ -122,7 +134,7 @@ class Admission:
             if (predicate, len(args)) not in checked:
                 self._check_predicate(Signature(predicate, len(args)))
             if t < latest:
-                raise _out_of_order(t, latest)
+                raise _out_of_order(t, latest, self.times)
             latest = t
 
     def _check_predicate(self, signature: Signature) -> None:
@@ -149,8 +161,8 @@ class Admission:
         return RowBatch(numbered, last_t)
 
 
-def _out_of_order(t: int, latest: int) -> LarsparkError:
-    message = f"an element at {t} comes after one at {latest}"
+def _out_of_order(t: int, latest: int, times: TimeFormat) -> LarsparkError:
+    message = f"an element at {times.text(t)} comes after one at {times.text(latest)}"
     hint = "append elements in the order of their time points"
     return LarsparkError(Problem("L402", message, hint=hint))
 

@@ -9,9 +9,10 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 import numpy as np
 
 from larspark.analysis.checked import Checked
-from larspark.base.atoms import Atom, atom_text
+from larspark.base.atoms import Atom, Signature, atom_text
 from larspark.base.facts import AnyBatch, PointBatch, RowBatch
 from larspark.base.problems import LarsparkError, Problem
+from larspark.feeds.time_format import TimeFormat
 from larspark.language import program_text
 from larspark.logic.values import noticing_mixed
 from larspark.run.admission import Admission, check_range
@@ -162,6 +163,15 @@ class Session:
     def identity_of(checked: Checked, background: Iterable[Atom]) -> str:
         """The identity of a session of this program."""
         return program_identity(program_text(checked.program), map(atom_text, background))
+
+    @property
+    def came(self) -> frozenset[Signature]:
+        """The predicates of the facts that came, not those of the program itself."""
+        return self._admission.came
+
+    def write_times(self, times: TimeFormat) -> None:
+        """From now on messages write time points so."""
+        self._admission.times = times
 
     @property
     def notes(self) -> tuple[str, ...]:
