@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from larspark.base.atoms import Atom, Signature
-from larspark.base.facts import AnyBatch
+from larspark.base.facts import AnyBatch, ColumnBatch, Segment
 from larspark.base.terms import Constant, Variable, constant_text
 from larspark.language.tree import Rule
 from larspark.logic.traversal import occurrences
@@ -34,8 +34,14 @@ class ArgumentTypes:
     def add(self, batch: AnyBatch) -> None:
         """Look at the first facts of one of the first batches."""
         self._batches += 1
-        if self._batches <= _BATCHES:
-            self._look_at(row.atom for row in islice(batch.rows(), _LOOKED_AT))
+        if self._batches > _BATCHES:
+            return
+        if isinstance(batch, ColumnBatch):
+            # All rows would be made of a whole batch.
+            batch = ColumnBatch(
+                [Segment(each, table.slice(0, _LOOKED_AT)) for each, table in batch.segments()]
+            )
+        self._look_at(row.atom for row in islice(batch.rows(), _LOOKED_AT))
 
     def notes(self, rules: Sequence[Rule], background: Iterable[Atom]) -> list[str]:
         """A sentence for each variable that joins numbers with texts that look like numbers."""
