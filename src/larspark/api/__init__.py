@@ -1,6 +1,7 @@
 """The public Python interface: programs, streams, reasoners, queries, whole runs."""
 
 from larspark.api.answer import Answer
+from larspark.api.background_facts import facts
 from larspark.api.equivalence import Equivalence, equivalent
 from larspark.api.output_tables import OutputTable, outputs
 from larspark.api.program import Program, Report, open_session, prepare
@@ -17,7 +18,6 @@ from larspark.api.questions import (
 )
 from larspark.api.reasoner import Reasoner
 from larspark.api.reasoning_tasks import satisfy, verify
-from larspark.api.table_facts import facts
 from larspark.api.time_texts import TimesAs, TimeTexts
 
 __all__ = [
