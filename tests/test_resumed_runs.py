@@ -95,6 +95,26 @@ def test_a_run_that_was_killed_after_the_last_line_answers_the_last_time_point(
     assert "the stream has no facts" not in done.stderr
 
 
+def test_a_run_that_is_behind_can_commit_after_every_block(tmp_path: Path) -> None:
+    count = 50
+    (tmp_path / "s.jsonl").write_text("".join(f'{{"t": {t}, "atom": "a"}}\n' for t in range(count)))
+    facts, seen = 0, list[int]()
+    with patch("larspark.feeds.live.growing._READ", 70):
+        stream = LiveStream(str(tmp_path / "s.jsonl"), owner="me", retry=False)
+
+        def rest(idle: bool) -> None:
+            # Everything is in the queue before anything is taken out.
+            while stream.traffic.lines < count:
+                time.sleep(0.001)
+            seen.append(facts)
+
+        stream.at_rest = rest
+        for batch in stream.batches():
+            facts += len(batch)
+    assert facts == count
+    assert len(set(seen)) > count // 4
+
+
 def nodes(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every list or object of a JSON value, with a key in it."""
     if isinstance(value, dict | list):

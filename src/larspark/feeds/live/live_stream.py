@@ -267,6 +267,11 @@ class LiveStream(Stream):
             return None
         return self.at_rest(idle)
 
+    def _rest_behind(self) -> None:
+        """Rest between two blocks, too: a run that is far behind has many of them at once."""
+        if not self.stopped:
+            self._rest()
+
     def _taken(self, block: Block) -> None:
         """A block is about to be processed."""
         self._blocks_taken += 1
@@ -303,6 +308,7 @@ class LiveStream(Stream):
         while not over:
             blocks, _, over = self._inbox.take(self._rest(not blocks))
             for _, block in blocks:
+                self._rest_behind()
                 self._taken(block)
                 yield reader.arrivals(block.lines, block.first, block.source)
             self._pause(over)
@@ -325,6 +331,7 @@ class LiveStream(Stream):
             left = clock.seconds_left()
             blocks, now, over = self._inbox.take(left if rest is None else min(rest, left))
             for stamp, block in blocks:
+                self._rest_behind()
                 self._taken(block)
                 order.move(stamp)
                 arrivals = reader.arrivals(block.lines, block.first, block.source, stamp)
