@@ -130,7 +130,9 @@ class Drawn:
         chance = self.chance
         sources, columns = self.sources("x", 2)
         where = f" WHERE {self.condition(columns, 1)}" if chance.random() < 0.6 else ""
-        keys = chance.sample(columns, chance.choice((1, 1, 2))) if chance.random() < 0.7 else []
+        keys: list[str] = []
+        if chance.random() < 0.7:
+            keys = chance.sample(columns, min(len(columns), chance.choice((1, 1, 2))))
         items = [*keys[: width - 1]]
         while len(items) < width:
             items.append(self.aggregate(columns))
