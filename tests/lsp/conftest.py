@@ -73,7 +73,7 @@ def talk(tmp_path: Path) -> Callable[..., None]:
     """Runs a conversation with a server."""
 
     def run(conversation: Talk, options: object = None) -> None:
-        asyncio.run(asyncio.wait_for(_conversation(conversation, tmp_path, options), 120))
+        asyncio.run(asyncio.wait_for(_conversation(conversation, tmp_path, options), 900))
 
     return run
 

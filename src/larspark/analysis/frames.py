@@ -8,6 +8,7 @@ where the part of a formula that it belongs to is evaluated (`now`) and what it 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias, assert_never
 
 from larspark.base.atoms import Signature
@@ -114,6 +115,7 @@ Times: TypeAlias = Mapping[str, Range]
 Placed: TypeAlias = Mapping[Signature, Range]
 
 
+@lru_cache(64)
 def first_frame(end: Offset, in_head: bool = False) -> Frame:
     """The frame of a rule's formulas on a timeline that ends `end` after the evaluation time."""
     whole = View(Range(-math.inf, end), EVERYTHING)

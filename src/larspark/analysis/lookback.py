@@ -149,7 +149,7 @@ class _Readings:
     def __init__(self, need: Mapping[Signature, Range], known: Reach) -> None:
         self._need = need
         self._known = known
-        # Of rules without `@`, which always read the same.
+        # Of rules that read the same, wherever their heads are needed.
         self._kept: dict[int, tuple[Reading, ...]] = {}
 
     def of(self, rule: Rule) -> Iterable[Reading]:
@@ -164,7 +164,7 @@ class _Readings:
         if found is None:
             within = wanted if isinstance(rule.head, At) else ALL
             found = tuple(_readings(rule, within, self._need.keys(), self._known))
-            if not pins_times(rule):
+            if not isinstance(rule.head, At):
                 self._kept[id(rule)] = found
         return found
 

@@ -8,9 +8,13 @@ problems are places in the original text. Dialects made of LARS tokens and state
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from larspark.base.problems import Problem
 from larspark.language.tree import Program
+
+if TYPE_CHECKING:
+    from larspark.language.kept_statements import KeptStatements
 
 # Gives the text of a file that is named relative to the main program's directory; raises
 # LookupError, OSError or ValueError when there is none.
@@ -31,7 +35,8 @@ class ProgramText:
     `name` stands in spans. `path` is the path of the text below the directory `root`; both are
     empty for a text that is not a file. Without `read` there are no includes. `forbid` confines the
     files that the text may name. `options` are those of the dialect, such as the reading of a
-    temporal formula.
+    temporal formula. `kept` are statements of earlier versions of the text; LARS reads them anew
+    only where they changed.
     """
 
     text: str
@@ -41,6 +46,7 @@ class ProgramText:
     read: Read | None = None
     forbid: Forbid = _nothing
     options: Mapping[str, str] = field(default_factory=dict)
+    kept: "KeptStatements | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from larspark.language.collector import MAX_CHARACTERS, has_errors
 from larspark.language.dialect import Dialect, Parsed, ProgramText, Read
 from larspark.language.dialects import DIALECTS, dialect_of
 from larspark.language.grammar import read_query
+from larspark.language.kept_statements import KeptStatements
 from larspark.language.source import Notation, Source, TooManyProblemsError
 from larspark.language.tokens import statements
 from larspark.language.tree import AtomFormula, Formula, Tick
@@ -30,11 +31,12 @@ def parse_program(
     read: Read | None = None,
     allow: Iterable[str | Path] = (),
     options: Mapping[str, str] | None = None,
+    kept: KeptStatements | None = None,
 ) -> Parsed:
     """Read a program; `read` gives the text of an included file, named relative to this text.
 
     Background files lie in the current directory or in one of those allowed. `options` are those
-    of the dialect.
+    of the dialect, `kept` statements of earlier versions of the text.
 
     >>> parse_program("q(X) :- p(X) [3].").program.rules[0].body[0].window
     TimeWindow(past=3, future=0, every=1)
@@ -45,9 +47,8 @@ def parse_program(
     if known is None:
         return _unknown_dialect(dialect)
     forbid = _Confined(Path(), allow).forbid
-    return _parsed(
-        known, ProgramText(text, source, read=read, forbid=forbid, options=options or {})
-    )
+    program = ProgramText(text, source, read=read, forbid=forbid, options=options or {}, kept=kept)
+    return _parsed(known, program)
 
 
 def _parsed(dialect: Dialect, text: ProgramText) -> Parsed:
@@ -129,8 +130,10 @@ def load_program(
     options: Mapping[str, str] | None = None,
     *,
     text: str | None = None,
+    kept: KeptStatements | None = None,
 ) -> Parsed:
     """Read a program file and the files it includes; `text` replaces the content of the file.
+    `kept` are statements of earlier versions.
 
     Without `dialect` the suffix of the file decides, and a file with any other suffix is LARS.
     Included files and background files lie in the directory of the program or below it, or in a
@@ -154,7 +157,7 @@ def load_program(
 
     directory = "" if str(root) == "." else root.as_posix()
     forbid = _Confined(root, allow).forbid
-    program = ProgramText(text, str(path), path.name, directory, read, forbid, options or {})
+    program = ProgramText(text, str(path), path.name, directory, read, forbid, options or {}, kept)
     return _parsed(known, program)
 
 

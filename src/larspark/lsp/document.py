@@ -10,6 +10,7 @@ from larspark.base.atoms import Signature
 from larspark.base.problems import LarsparkError, Problem, Span
 from larspark.language import Parsed, load_program, parse_program
 from larspark.language.dialects import dialect_of
+from larspark.language.kept_statements import KeptStatements
 from larspark.lsp.symbols import Occurrence, Outline, Statements, outline
 from larspark.run.prepare import checked_with
 from larspark.run.protocol import Settings
@@ -45,6 +46,7 @@ class Document:
         self.path = path
         self.name = "<program>" if path is None else str(path)
         self._statements: Statements = Statements() if before is None else before._statements
+        self._kept: KeptStatements = KeptStatements() if before is None else before._kept
         self._known_before = None if before is None else before.known
         self._summary: tuple[Checked, str] | None = None if before is None else before._summary
 
@@ -57,8 +59,8 @@ class Document:
     def parsed(self) -> Parsed:
         """What the text was read as."""
         if self.path is None:
-            return parse_program(self.text, self.name)
-        return load_program(self.path, text=self.text)
+            return parse_program(self.text, self.name, kept=self._kept)
+        return load_program(self.path, text=self.text, kept=self._kept)
 
     @cached_property
     def checked(self) -> Checked | None:
@@ -121,7 +123,7 @@ class Document:
         replacement = self._proposed(problem)
         if replacement is None:
             return None
-        fixed = Document(self.replaced(replacement), self.path)
+        fixed = Document(self.replaced(replacement), self.path, self)
         left = [(p.code, p.message) for p in fixed.problems()]
         before = [(p.code, p.message) for p in self.problems()]
         return replacement if len(left) < len(before) else None

@@ -120,7 +120,7 @@ class Server(LanguageServer):
         await asyncio.sleep(_PAUSE)
         if not self.is_current(uri, document):
             return
-        problems = await asyncio.to_thread(document.problems)
+        problems = await asyncio.to_thread(_known, document)
         if self.is_current(uri, document):
             version = self.workspace.get_text_document(uri).version
             found = [self.diagnostic(document, problem) for problem in problems]
@@ -132,6 +132,13 @@ class Server(LanguageServer):
         """Is this the version of the document that the client sees?"""
         kept = self._documents.get(uri)
         return kept is not None and kept[1] is document and self.document(uri) is document
+
+
+def _known(document: Document) -> list[Problem]:
+    """The problems of a document; all that a look at its predicates tells is known then, too."""
+    problems = document.problems()
+    document.summary()
+    return problems
 
 
 server = Server()

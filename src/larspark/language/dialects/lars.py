@@ -6,7 +6,7 @@ from larspark.language.dialects.ticker import doubtful_relations
 
 
 def parse(text: ProgramText) -> Parsed:
-    collector = Collector(text, Form())
+    collector = Collector(text, Form() if text.kept is None else Form(read=text.kept.read))
     program = collector.program()
     for formula in doubtful_relations(program):
         name = formula.atom.predicate
