@@ -42,6 +42,20 @@ def test_facts_and_answers_are_right_after_places_of_texts_were_given_to_others(
     assert _has_driver(reasoner)
 
 
+def test_points_have_texts_that_were_forgotten_at_their_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(interning, "_PATIENCE", 8)
+    reasoner = lp.Reasoner("q(X) :- [1] some p(X).", start=0)
+    for t in range(600):
+        names = [f"n{t}", f"m{t}"]
+        reasoner.append(t, [("p", name) for name in names])
+        [point] = reasoner.session.advance(t).points()
+        now = {f"{letter}{time}" for letter in "nm" for time in (t - 1, t) if time >= 0}
+        assert point.atoms == {lp.fact("q", name) for name in now}
+    assert _has_driver(reasoner)
+
+
 @pytest.mark.parametrize("tried", [4, 1 << 12])
 def test_facts_are_right_whether_they_are_looked_up_or_not(
     tried: int, monkeypatch: pytest.MonkeyPatch

@@ -149,9 +149,11 @@ class IntervalEngine(ListedModels):
     def advance(self, t: int) -> Answers:
         """The answers after the last advance, up to t; in push mode one for each tick."""
         self._close_answers()
+        # A step may forget texts of rows that ended, which its answers still have.
+        values = self._constants.values
         changes = self.step(t)
         if changes is not None and self._network is not None:
-            outputs, values = self._network.outputs, self._constants.values
+            outputs = self._network.outputs
             tick = IntervalAnswers(t, t, outputs, {}, values, self._holding, changes)
             self._latest_answers = ref(tick)
             return tick
