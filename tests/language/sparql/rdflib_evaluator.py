@@ -95,7 +95,9 @@ def value(term: URIRef | Literal) -> Value:
     plain = term.toPython()
     if isinstance(plain, Decimal | float):
         return tidy(float(plain))
-    return plain if isinstance(plain, int) else str(plain)
+    if isinstance(plain, int) and not isinstance(plain, bool):
+        return plain
+    return str(term) if term.datatype is None else f'"{term}"^^<{term.datatype}>'
 
 
 def tidy(number: float) -> int | float:
