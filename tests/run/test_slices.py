@@ -25,6 +25,7 @@ from larspark.base.atoms import Atom, Element, Signature
 from larspark.base.facts import AnyBatch, ColumnBatch, Row, RowBatch
 from larspark.base.problems import LarsparkError, Problem, Severity
 from larspark.language import parse_program
+from larspark.run import slices
 from larspark.run.answers import JoinedChanges
 from larspark.run.joined_tables import joined_table
 from larspark.run.protocol import Answers, Settings
@@ -117,6 +118,20 @@ def test_a_slice_has_enough_facts_also_for_those_that_are_read_twice() -> None:
     assert ends(5, SliceSize(1, 4)) == [19, 39]
     # A slice would need more facts than are held for one: the rest is one run.
     assert ends(5, SliceSize(1, 4, most=30)) == [*range(40)]
+
+
+def test_threads_take_over_when_a_short_slice_ran_on_compiled_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ends() -> list[int]:
+        one, size = session("p(X) :- [1] some a(X)."), SliceSize(20, 0, tried=True)
+        return [piece.last for piece in replay_in_slices(one, points(20), 2, size=size)]
+
+    monkeypatch.setattr(slices, "numba_is_there", lambda: True)
+    monkeypatch.setattr(slices, "are_awaited", lambda: False)
+    assert ends() == [2, 12, 19]
+    monkeypatch.setattr(slices, "are_awaited", lambda: True)
+    assert ends() == [2, *range(3, 20)]
 
 
 def test_what_is_not_cut_is_one_run() -> None:

@@ -18,9 +18,13 @@ from larspark.base.batch_cuts import from_on, up_to
 from larspark.base.facts import AnyBatch
 from larspark.base.problems import LarsparkError
 from larspark.run.admission import Admission
+from larspark.run.interval.kernels.compile import are_awaited, numba_is_there
 from larspark.run.protocol import Answers
 from larspark.run.replay import replay
 from larspark.run.session import Session
+
+# A slice that is tried has so many times fewer facts.
+_SHORT = 4
 
 
 class SliceSize(NamedTuple):
@@ -32,6 +36,9 @@ class SliceSize(NamedTuple):
     facts: int = 200_000
     per_overlap: int = 4
     most: int = 2_000_000
+    # The first slice is short, and evaluated alone. If kernels have to be compiled for it, plain
+    # Python runs them, which threads do not speed up: the rest of the run is one, too.
+    tried: bool = False
 
 
 def usable_cores() -> int:
@@ -60,7 +67,7 @@ def replay_in_slices(
     to: int | None = None,
     seen: Iterable[Callable[[AnyBatch], None]] = (),
     in_tables: bool = False,
-    size: SliceSize = SliceSize(),  # noqa: B008 - a named tuple cannot change
+    size: SliceSize = SliceSize(tried=True),  # noqa: B008 - a named tuple cannot change
 ) -> Iterator[Answers]:
     """The answers of `replay`, of slices that `jobs` threads evaluate where that is possible.
 
@@ -85,12 +92,16 @@ def replay_in_slices(
     try:
         for batch in source:
             cutter.add(batch if to is None else up_to(batch, to))
-            if batch.last_t is not None:
-                end = batch.last_t if end is None else max(end, batch.last_t)
+            end = max((t for t in (end, batch.last_t) if t is not None), default=None)
             if to is not None and end is not None and end > to:
                 break
             found = cutter.cut()
-            if found is not None:
+            if found is not None and size.tried and found[0].first is None:
+                yield found[0].answers(found[1], in_tables).answers
+                gave_up = are_awaited() or not numba_is_there()
+                if gave_up:
+                    break
+            elif found is not None:
                 waiting.append(pool.submit(found[0].answers, found[1], in_tables))
                 while len(waiting) > jobs:
                     yield _result(waiting.popleft(), session)
@@ -226,7 +237,10 @@ class _Cutter:
 
         It ends before the last time point, of which there may be more facts.
         """
-        if self.fresh < self.size.facts or self.held[-1].last_t is None:
+        least = self.size.facts
+        if self.size.tried and self.first is None:
+            least //= _SHORT
+        if self.fresh < least or self.held[-1].last_t is None:
             return None
         then, start = self.held[-1].last_t, self.admission.start
         first = start if self.first is None else self.first
@@ -235,7 +249,7 @@ class _Cutter:
         overlap = [from_on(batch, max(start, then - self.overlap)) for batch in self.held]
         later = sum(len(from_on(batch, then)) for batch in self.held)
         twice = sum(map(len, overlap)) - later
-        if self.fresh - later < max(self.size.facts, self.size.per_overlap * twice):
+        if self.fresh - later < max(least, self.size.per_overlap * twice):
             return None
         found = self.held_slice()
         self.first, self.fresh = then, later

@@ -162,6 +162,11 @@ def has_work() -> bool:
     return _registry.seconds > INTERPRETED_SECONDS
 
 
+def are_awaited() -> bool:
+    """Does plain Python run kernels until they are compiled?"""
+    return len(_registry.arrived) < len(_registry.awaited)
+
+
 def numba_is_there() -> bool:
     """Can kernels be compiled? Loads Numba."""
     return _registry.has_numba
