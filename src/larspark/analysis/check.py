@@ -61,7 +61,8 @@ def check(program: Program, background: Iterable[Signature] = (), *, ends: bool 
     )
     problems = [*too_deep, *signature_problems(sound, facts, parts)]
     problems.extend(_rule_problems(rules, parts, 0 if ends else future.end, future))
-    problems.extend(silence_problems(program, rules, parts))
+    if all(problem.severity is Severity.WARNING for problem in problems):
+        problems.extend(silence_problems(program, rules, parts))
     problems = [placed(problem, program.texts) for problem in problems]
     return replace(
         checked, partition_key=partition_key(checked), problems=tuple(sorted(problems, key=_place))
