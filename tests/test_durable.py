@@ -325,16 +325,18 @@ def test_a_run_over_mqtt_that_is_killed_again_and_again_writes_what_it_would_hav
 
 def test_a_broker_that_has_lost_the_session_of_a_run_is_told(folder):
     broker = RunningBroker(None)
-    broker.start()
     place = f"mqtt://127.0.0.1:{broker.port}/facts"
     gap = f"the broker of {place} has lost the session of this run; lines may be lost\n"
     try:
         for pattern in ("subscribed to", gap):
+            # amqtt keeps sessions in memory, so that a new process has none.
+            broker.start()
             run = start(folder, "--stream", place, "-o", "out")
             while pattern not in (folder / "err").read_text() or not newest_commit(folder):
                 assert run.poll() is None
                 time.sleep(0.01)
             run.kill()
             run.wait()
+            broker.kill()
     finally:
         broker.kill()
