@@ -287,3 +287,8 @@ def test_messages_write_times_as_they_were_given() -> None:
             one.append("2026-03-01T09:00Z", ["temp(m1,95)"])
     with pytest.raises(lp.LarsparkError, match="time point 2026-03-01T10:01:00Z was already"):
         reasoner.models("2026-03-01T10:01Z")
+
+
+def test_a_text_in_place_of_a_program_is_told_how_to_read_it() -> None:
+    with pytest.raises(TypeError, match=r"lp\.Program\.parse"):
+        lp.Program("hot(M) :- temp(M, V), V > 90.")

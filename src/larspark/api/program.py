@@ -66,6 +66,8 @@ class Program:
     """
 
     def __init__(self, syntax: tree.Program, warnings: Sequence[Problem] = ()) -> None:
+        if not isinstance(syntax, tree.Program):
+            raise TypeError("use `lp.Program.parse(text)` or `lp.Program.load(path)`")
         self.syntax = syntax
         self.warnings = tuple(warnings)
 
