@@ -12,6 +12,10 @@ from pygls.lsp.client import LanguageClient
 
 CODE = "import sys; sys.argv[0] = 'larspark'; from larspark.cli import main; main()"
 
+# What random edits put into a program: brackets, words, comments, rare characters.
+PIECES = ["(", ")", "[", "]", "{", "}", ".", ",", ":-", "#", "@", "not ", "X", "p", '"', "\n"]
+PIECES += ["/*", "%", " by ", "[3 min] ", "hot(M)", "#count{", "\U0001f600", "é", "\t", "9" * 30]
+
 
 class Editor:
     """One open file in a client."""

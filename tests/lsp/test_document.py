@@ -5,6 +5,8 @@ import random
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+from tests.lsp.conftest import PIECES
+
 from larspark.lsp.document import Document
 
 EDITS = int(os.environ.get("LARSPARK_EXAMPLES", "300"))
@@ -24,37 +26,7 @@ seen(X) :-
 a or b :- c.
 :- seen(X), not p(X).
 """
-PIECES = [
-    "(",
-    ")",
-    "[",
-    "]",
-    ".",
-    ",",
-    " :- ",
-    "#",
-    "@",
-    "not ",
-    "X",
-    "p",
-    '"',
-    "\n",
-    "/*",
-    "*/",
-    "%",
-]
-PIECES += [
-    " by ",
-    "[3 min] ",
-    "hot(M)",
-    "\U0001f600",
-    "é",
-    "\t",
-    "9" * 30,
-    "\n\n",
-    "p(3).\n",
-    "#tick 1 s.\n",
-]
+OWN_PIECES = [*PIECES, "*/", "\n\n", "p(3).\n", "#tick 1 s.\n"]
 
 
 def places(tree: object) -> list[object]:
@@ -94,7 +66,7 @@ def test_what_is_kept_of_earlier_versions_changes_nothing(tmp_path: Path) -> Non
             start = end = text.find("\n", start) + 1
             piece = rng.choice(("\n", "% more\n", f"p({number}).\n", "r(X) :- p(X), X > 1.\n"))
         else:
-            piece = rng.choice(PIECES)
+            piece = rng.choice(OWN_PIECES)
         if rng.random() < 0.05:
             common.write_text(f"cold(M) :- temp(M, V), V < {number}.\n")
         text = text[:start] + piece + text[end:]

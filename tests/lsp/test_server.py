@@ -3,7 +3,7 @@
 import random
 
 from lsprotocol import types as lsp
-from tests.lsp.conftest import Editor
+from tests.lsp.conftest import PIECES, Editor
 
 PROGRAM = """\
 #tick 1 min.
@@ -261,20 +261,6 @@ def test_lenses_are_only_for_clients_that_have_the_commands(talk) -> None:
 
 
 def test_random_edits_never_break_the_server(talk) -> None:
-    pieces = ["(", ")", "[", "]", "{", "}", ".", ",", ":-", "#", "@", "not ", "X", "p", '"', "\n"]
-    pieces += [
-        "#count{",
-        "/*",
-        "%",
-        " by ",
-        "[3 min] ",
-        "hot(M)",
-        "\U0001f600",
-        "é",
-        "\t",
-        "9" * 30,
-    ]
-
     async def conversation(editor: Editor) -> None:
         rng = random.Random(7)
         text = PROGRAM
@@ -286,7 +272,7 @@ def test_random_edits_never_break_the_server(talk) -> None:
                 text = PROGRAM
             start = rng.randrange(len(text) + 1)
             end = min(len(text), start + rng.choice((0, 0, 0, 1, 3)))
-            text = text[:start] + rng.choice(pieces) + text[end:]
+            text = text[:start] + rng.choice(PIECES) + text[end:]
             editor.send(lsp.TextDocumentContentChangeWholeDocument(text))
             if number % 10:
                 continue
