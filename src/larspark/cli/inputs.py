@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from larspark import api
-from larspark.base.atoms import Atom, Signature
+from larspark.base.atoms import Atom
 from larspark.base.problems import LarsparkError, Problem
 from larspark.base.rdf_terms import STREAMED, iri_text
 from larspark.cli.options import Layout, OnError, existing
 from larspark.feeds import Stream, read_background
-from larspark.feeds.mapping import Kind, parse_table_columns
+from larspark.feeds.mapping import Kind
 from larspark.feeds.named_files import column_mapping, relation_columns, split_name
 from larspark.feeds.rdf_files import is_rdf, read_graph, read_triples
 from larspark.feeds.time_options import zone_option
@@ -57,13 +57,7 @@ def background_facts(files: list[str] | None, named: Sequence[NamedData] = ()) -
             atoms += read_graph(place, _graph(name, place, named))
             continue
         if name is not None and "(" in name:
-            predicate, columns = parse_table_columns(name)
-            atoms += read_background(
-                Path(place),
-                Signature(predicate, len(columns)),
-                columns=[column.name for column in columns],
-                kinds=[column.kind for column in columns],
-            )
+            atoms += api.facts(place, name)
             continue
         data = _relation(name, place, named)
         if data is None:
